@@ -1,0 +1,3 @@
+//! Cron for a fleet.
+
+pub mod schedule;
