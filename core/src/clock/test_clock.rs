@@ -1,0 +1,90 @@
+//! A clock that tests move.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
+
+use super::Clock;
+
+/// A clock over tokio's time, with skew, drift and steps.
+///
+/// Under paused time it moves with it, so that a year passes in a second. Clones are the same
+/// clock; [`skewed`](Self::skewed) and [`drifting`](Self::drifting) give another node's view of
+/// the same time.
+///
+/// ```
+/// use tidelock::{Clock, TestClock};
+///
+/// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+/// # async fn main() {
+/// let true_time = TestClock::new("2026-01-01T00:00:00Z".parse().unwrap());
+/// let slow = true_time.skewed(jiff::SignedDuration::from_secs(-2));
+/// tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+/// assert_eq!(true_time.now().to_string(), "2026-01-01T00:01:00Z");
+/// assert_eq!(slow.now().to_string(), "2026-01-01T00:00:58Z");
+/// slow.step(jiff::SignedDuration::from_secs(2)); // NTP sets it right
+/// assert_eq!(slow.now(), true_time.now());
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct TestClock {
+    start: Timestamp,
+    started: Instant,
+    drift_ppm: i64,
+    /// Nanoseconds ahead of the true time.
+    offset: Arc<AtomicI64>,
+}
+
+impl TestClock {
+    /// A clock that shows `start` now.
+    pub fn new(start: Timestamp) -> Self {
+        Self {
+            start,
+            started: Instant::now(),
+            drift_ppm: 0,
+            offset: Arc::default(),
+        }
+    }
+
+    /// Another clock over the same time, ahead of this one by `by` (behind, if negative).
+    #[must_use]
+    pub fn skewed(&self, by: SignedDuration) -> Self {
+        let other = Self {
+            offset: Arc::default(),
+            ..self.clone()
+        };
+        other
+            .offset
+            .store(self.offset.load(Ordering::Relaxed), Ordering::Relaxed);
+        other.step(by);
+        other
+    }
+
+    /// Another clock over the same time that runs too fast by `ppm` millionths (too slow, if
+    /// negative), counted from when the first one was made.
+    #[must_use]
+    pub fn drifting(&self, ppm: i64) -> Self {
+        Self {
+            drift_ppm: ppm,
+            ..self.skewed(SignedDuration::ZERO)
+        }
+    }
+
+    /// Sets the clock forward by `by` (back, if negative).
+    pub fn step(&self, by: SignedDuration) {
+        let nanos = i64::try_from(by.as_nanos()).unwrap_or(i64::MAX);
+        self.offset.fetch_add(nanos, Ordering::Relaxed);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        let passed = i128::try_from(self.started.elapsed().as_nanos()).unwrap_or(i128::MAX);
+        let drifted = passed + passed * i128::from(self.drift_ppm) / 1_000_000;
+        let nanos =
+            self.start.as_nanosecond() + drifted + i128::from(self.offset.load(Ordering::Relaxed));
+        Timestamp::from_nanosecond(nanos).unwrap_or(Timestamp::MAX)
+    }
+}

@@ -1,0 +1,109 @@
+//! Names of runs and of acquisitions.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::NodeId;
+
+/// The name of one run, 128 random bits, printed as 32 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RunId(u128);
+
+impl RunId {
+    /// The run of that number.
+    pub const fn new(bits: u128) -> Self {
+        Self(bits)
+    }
+
+    /// The number behind the name.
+    pub const fn get(self) -> u128 {
+        self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A text that is no run id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a run id: expected 32 hexadecimal digits")]
+pub struct RunIdError(());
+
+impl FromStr for RunId {
+    type Err = RunIdError;
+
+    fn from_str(text: &str) -> Result<Self, RunIdError> {
+        if text.len() != 32 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(RunIdError(()));
+        }
+        u128::from_str_radix(text, 16)
+            .map(Self)
+            .map_err(|_| RunIdError(()))
+    }
+}
+
+/// Who holds or held a lock: unique per acquisition (node id and a random part), never per node.
+///
+/// That makes it safe that two nodes bear one name, and lets a retried request be told from
+/// another one.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Holder(Arc<str>);
+
+impl Holder {
+    /// The holder of one acquisition by `node`; `random` must never be used twice.
+    pub fn new(node: &NodeId, random: u128) -> Self {
+        Self(format!("{node}/{random:032x}").into())
+    }
+
+    /// A holder read back from a store.
+    pub fn from_stored(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// The holder as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_id_reads_back_what_it_prints() {
+        let id = RunId::new(0x00ab_cdef);
+        assert_eq!(id.to_string().len(), 32);
+        assert_eq!(id.to_string().parse(), Ok(id));
+        for bad in [
+            "",
+            "00",
+            "+0000000000000000000000000000000",
+            &"é".repeat(16),
+        ] {
+            assert!(bad.parse::<RunId>().is_err(), "{bad:?}");
+        }
+    }
+}
