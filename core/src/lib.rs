@@ -1,3 +1,8 @@
 //! Cron for a fleet.
 
 pub mod schedule;
+
+pub use schedule::{
+    Field, Fingerprint, Occurrences, OnGap, OnRepeat, ParseFingerprintError, Schedule,
+    ScheduleError, ScheduleErrorKind, TickCount,
+};
