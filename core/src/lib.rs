@@ -9,7 +9,7 @@ mod lock;
 mod occurrence;
 mod record;
 mod run_id;
-pub mod schedule;
+mod schedule;
 mod scheduler;
 mod spawn;
 
@@ -28,7 +28,10 @@ pub use lock::{
 pub use occurrence::Occurrence;
 pub use record::{Record, RecordQuery, RecordStore, RunState, RunStateError, SkipReason, TickSpan};
 pub use run_id::{Holder, RunId, RunIdError};
-pub use schedule::{Fingerprint, Schedule, ScheduleError};
+pub use schedule::{
+    Field, Fingerprint, Occurrences, OnGap, OnRepeat, ParseFingerprintError, Schedule,
+    ScheduleError, ScheduleErrorKind, TickCount,
+};
 pub use scheduler::{
     ClockPolicy, Control, Health, HistoryError, JobStatus, LeftRun, Scheduler, SchedulerBuilder,
     ShutdownReport, StartError,

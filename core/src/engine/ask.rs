@@ -53,7 +53,9 @@ impl Core {
             let Some(place) = self.take_place(&asking).await else {
                 continue;
             };
-            let Ok(permit) = self.asks.acquire().await else { return };
+            let Ok(permit) = self.asks.acquire().await else {
+                return;
+            };
             // A wait for place and permit may have taken long.
             let worth = self.is_worth(&asking.due.job, asking.tick);
             if !self.may_ask(&asking, worth) {
@@ -65,7 +67,12 @@ impl Core {
             drop(permit);
             let wait = match result {
                 Ok(begun) => {
-                    let granted = Granted { sent, sent_wall, worth, place };
+                    let granted = Granted {
+                        sent,
+                        sent_wall,
+                        worth,
+                        place,
+                    };
                     match self.answered(&mut asking, begun, granted).await {
                         Next::Done => return,
                         Next::AskAgain(wait) => wait,
@@ -107,16 +114,32 @@ impl Core {
         );
         request.max_ahead = self.max_ahead;
         request.intent = tick.intent;
-        request.skew = self.meter.skew(self.clock.now(), Instant::now()).map(|skew| skew.ahead);
+        request.skew = self
+            .meter
+            .skew(self.clock.now(), Instant::now())
+            .map(|skew| skew.ahead);
         if !tick.patient && self.backend.has_clock() {
             request.if_held = IfHeld::Consume;
         }
         let started = self.clock.now();
-        let mut running =
-            Record::new(run_id, job.id.clone(), self.node.clone(), RunState::Running, started);
+        let mut running = Record::new(
+            run_id,
+            job.id.clone(),
+            self.node.clone(),
+            RunState::Running,
+            started,
+        );
         running.occurrence = occurrence;
         let held = Backoff::quick();
-        Asking { due, tick, request, running, unknown: None, held, held_before: false }
+        Asking {
+            due,
+            tick,
+            request,
+            running,
+            unknown: None,
+            held,
+            held_before: false,
+        }
     }
 
     /// Whether the tick may still be run: its successor is not due, and it is not too late.
@@ -137,7 +160,9 @@ impl Core {
     /// A tick is asked for while it is worth it and nothing stops; one whose outcome is unknown
     /// for as long as a lock that it may have taken can live.
     fn may_ask(&self, asking: &Asking, worth: bool) -> bool {
-        let settling = asking.unknown.is_some_and(|sent| sent.elapsed() <= asking.request.ttl);
+        let settling = asking
+            .unknown
+            .is_some_and(|sent| sent.elapsed() <= asking.request.ttl);
         if self.closing.is_cancelled() {
             return false;
         }
@@ -147,7 +172,9 @@ impl Core {
     /// Waits for a place to run in, where the node has a maximum. `None`: look again whether the
     /// tick is still worth it.
     async fn take_place(&self, asking: &Asking) -> Option<Option<OwnedSemaphorePermit>> {
-        let Some(places) = &self.places else { return Some(None) };
+        let Some(places) = &self.places else {
+            return Some(None);
+        };
         if asking.tick.intent != Intent::Run {
             return Some(None);
         }
@@ -186,7 +213,8 @@ impl Core {
                 self.ticks_passed(due, occurrence, grant.previous);
                 self.close_abandoned(job, &grant.abandoned, begun.unclosed);
                 self.settle(due.registration, job, occurrence.at());
-                self.granted(job.clone(), grant.lease, asking.running.clone(), granted).await;
+                self.granted(job.clone(), grant.lease, asking.running.clone(), granted)
+                    .await;
             }
             Acquisition::Consumed(consumed) => {
                 self.ticks_passed(due, occurrence, consumed.previous);
@@ -197,7 +225,11 @@ impl Core {
                 add_one(&self.pulse.ticks_lost);
                 tracing::debug!(node = %self.node, job = %job.id, %occurrence, "tick lost");
                 self.look_at_mark(&job.id, &taken.mark);
-                self.settle(due.registration, job, self.after_taken(due, occurrence, &taken));
+                self.settle(
+                    due.registration,
+                    job,
+                    self.after_taken(due, occurrence, &taken),
+                );
             }
             Acquisition::TooEarly { by } => self.settle_too_early(due, occurrence, by),
             Acquisition::Expired(lease) => {
@@ -223,7 +255,11 @@ impl Core {
         {
             entry.streak = None;
         }
-        if mark.at() <= instant(now) { mark.max(occurrence).at() } else { occurrence.at() }
+        if mark.at() <= instant(now) {
+            mark.max(occurrence).at()
+        } else {
+            occurrence.at()
+        }
     }
 
     /// The lock is held and the tick still there: it waits for the lock, or for the moment from
@@ -245,7 +281,11 @@ impl Core {
             asking.tick.occurrence.as_millisecond().saturating_sub(now)
         });
         let left = Duration::from_millis(u64::try_from(left).unwrap_or(0)).min(self.max_ahead);
-        Next::AskAgain(if left.is_zero() { asking.held.next(self) } else { left })
+        Next::AskAgain(if left.is_zero() {
+            asking.held.next(self)
+        } else {
+            left
+        })
     }
 }
 

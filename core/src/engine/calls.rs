@@ -63,7 +63,12 @@ impl Core {
         request: &AcquireRequest,
         running: &Record,
     ) -> Result<Begun, BackendError> {
-        self.timed("begin", bound(request.ttl), self.backend.begin(request, running)).await
+        self.timed(
+            "begin",
+            bound(request.ttl),
+            self.backend.begin(request, running),
+        )
+        .await
     }
 
     pub(crate) async fn renew(
@@ -71,7 +76,8 @@ impl Core {
         lease: &Lease,
         ttl: Duration,
     ) -> Result<Renewal, BackendError> {
-        self.timed("renew", bound(ttl), self.backend.renew(lease, ttl)).await
+        self.timed("renew", bound(ttl), self.backend.renew(lease, ttl))
+            .await
     }
 
     pub(crate) async fn finish(
@@ -80,7 +86,8 @@ impl Core {
         done: &Record,
         ttl: Duration,
     ) -> Result<Finished, BackendError> {
-        self.timed("finish", bound(ttl), self.backend.finish(lease, done)).await
+        self.timed("finish", bound(ttl), self.backend.finish(lease, done))
+            .await
     }
 
     pub(crate) async fn inspect(&self, key: &LockKey) -> Result<LockState, BackendError> {

@@ -61,13 +61,23 @@ impl Core {
             if self.stopping.is_cancelled() {
                 return tell(reply, Err(RunNowError::ShutDown));
             }
-            let Ok(permit) = self.asks.acquire().await else { return };
+            let Ok(permit) = self.asks.acquire().await else {
+                return;
+            };
             let (sent, sent_wall) = (Instant::now(), self.clock.now());
             let result = self.begin(&request, &running).await;
             drop(permit);
             match result {
                 Ok(answer) => {
-                    break (answer, Granted { sent, sent_wall, worth: true, place });
+                    break (
+                        answer,
+                        Granted {
+                            sent,
+                            sent_wall,
+                            worth: true,
+                            place,
+                        },
+                    );
                 }
                 Err(error) => {
                     self.failed(Some(&job.id), &error);
@@ -85,7 +95,10 @@ impl Core {
                 self.granted(job, grant.lease, running, granted).await;
             }
             Acquisition::Held(by) => {
-                let error = RunNowError::Held { run_id: by.run_id, node: by.node };
+                let error = RunNowError::Held {
+                    run_id: by.run_id,
+                    node: by.node,
+                };
                 tell(reply, Err(error));
             }
             _ => tell(reply, Err(RunNowError::Malformed)),
@@ -94,9 +107,6 @@ impl Core {
 }
 
 /// Tells who asked, if they still listen: the run goes on without them.
-fn tell(
-    reply: oneshot::Sender<Result<RunId, RunNowError>>,
-    result: Result<RunId, RunNowError>,
-) {
+fn tell(reply: oneshot::Sender<Result<RunId, RunNowError>>, result: Result<RunId, RunNowError>) {
     let _ = reply.send(result);
 }

@@ -35,8 +35,7 @@ pub(crate) fn pick(
 ) -> Result<Tick, Fault> {
     let now = instant(moment.now.saturating_sub(job.splay_ms));
     let newest = ticks::newest(job, cursor, now)?.unwrap_or(next).max(next);
-    let missed =
-        |tick: Occurrence| tick.as_millisecond() + job.splay_ms < moment.watching_since;
+    let missed = |tick: Occurrence| tick.as_millisecond() + job.splay_ms < moment.watching_since;
     let (occurrence, patient) = match job.misfire {
         Misfire::All { max } if newest != next || missed(newest) => {
             (oldest_of(job, cursor, next, newest, max)?, true)
@@ -44,7 +43,9 @@ pub(crate) fn pick(
         _ => (newest, false),
     };
     let late = moment.now - (occurrence.as_millisecond() + job.splay_ms);
-    let too_late = job.start_within.is_some_and(|limit| i128::from(late) > millis(limit));
+    let too_late = job
+        .start_within
+        .is_some_and(|limit| i128::from(late) > millis(limit));
     let unwanted = match job.misfire {
         Misfire::Skip => missed(occurrence),
         Misfire::All { max } => max == 0 && patient,
@@ -56,7 +57,11 @@ pub(crate) fn pick(
         Intent::Run
     };
     // Nothing waits behind a tick that is only passed over.
-    Ok(Tick { occurrence, intent, patient: patient && intent == Intent::Run })
+    Ok(Tick {
+        occurrence,
+        intent,
+        patient: patient && intent == Intent::Run,
+    })
 }
 
 /// The oldest of the newest `max` ticks after `cursor`, `newest` among them.
@@ -84,7 +89,11 @@ fn oldest_of(
 }
 
 pub(crate) fn instant(ms: i64) -> Timestamp {
-    let clamped = if ms < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    let clamped = if ms < 0 {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    };
     Timestamp::from_millisecond(ms).unwrap_or(clamped)
 }
 

@@ -20,7 +20,10 @@ impl Core {
         previous: Option<MarkPoint>,
     ) {
         let (registration, job) = (due.registration, &due.job);
-        let since = self.table().entry(registration).map_or(due.since, |entry| entry.since);
+        let since = self
+            .table()
+            .entry(registration)
+            .map_or(due.since, |entry| entry.since);
         let after = match previous {
             Some(mark) if mark.fingerprint == job.fingerprint => mark.occurrence.at(),
             // Under another schedule, or none: what counts is from when on this node has watched.
@@ -101,7 +104,10 @@ impl Core {
     ) {
         if !named.is_empty() {
             tracing::warn!(node = %self.node, job = %job.id, count = named.len(), "abandoned runs found");
-            self.event(Some(&job.id), EventKind::RunsAbandoned { count: named.len() });
+            self.event(
+                Some(&job.id),
+                EventKind::RunsAbandoned { count: named.len() },
+            );
         }
         for run in unclosed {
             self.save_later(Record::abandoned(job.id.clone(), &run, self.clock.now()));

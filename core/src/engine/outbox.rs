@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::Core;
 use super::backoff::Backoff;
 use super::events::EventKind;
-use super::Core;
 use crate::{JobId, Record};
 
 /// How many records wait at most.
@@ -96,7 +96,9 @@ impl Queues {
         self.ages.insert(number, job);
         let mut dropped = 0;
         while self.ages.len() > CAPACITY {
-            let Some((oldest, job)) = self.ages.pop_first() else { break };
+            let Some((oldest, job)) = self.ages.pop_first() else {
+                break;
+            };
             self.remove(&job, oldest);
             dropped += 1;
         }
@@ -140,7 +142,13 @@ mod tests {
 
     fn record(job: &str, run: u128) -> Record {
         let (job, node) = (JobId::new(job).unwrap(), NodeId::new("n").unwrap());
-        Record::new(RunId::new(run), job, node, RunState::Failed, Timestamp::UNIX_EPOCH)
+        Record::new(
+            RunId::new(run),
+            job,
+            node,
+            RunState::Failed,
+            Timestamp::UNIX_EPOCH,
+        )
     }
 
     #[test]

@@ -11,8 +11,8 @@ use super::misfire::instant;
 use super::plan::{Basis, Place};
 use super::table::{Due, Registration};
 use super::ticks::{self, Fault};
-use crate::job::Definition;
 use crate::Occurrence;
+use crate::job::Definition;
 
 /// The shortest wait before a tick is asked for again.
 const LEAST_WAIT_MS: i64 = 1;
@@ -31,10 +31,14 @@ impl Core {
     /// Queues a job again after the backend found `early` too early by `by`: for the first tick
     /// after its cursor, which is an older one where this node's clock had jumped ahead.
     pub(crate) fn settle_too_early(&self, due: &Due, early: Occurrence, by: Duration) {
-        let wait = i64::try_from(by.as_millis()).unwrap_or(i64::MAX).max(LEAST_WAIT_MS);
+        let wait = i64::try_from(by.as_millis())
+            .unwrap_or(i64::MAX)
+            .max(LEAST_WAIT_MS);
         self.settle_unless(due.registration, &due.job, due.cursor, |tick| {
             let now = self.clocks();
-            let (basis, now) = now.server.map_or((Basis::Wall, now.wall), |at| (Basis::Server, at));
+            let (basis, now) = now
+                .server
+                .map_or((Basis::Wall, now.wall), |at| (Basis::Server, at));
             let not_before = now.saturating_add(wait);
             (tick == early).then(|| match basis {
                 Basis::Server => (basis, due_at(&due.job, tick).max(not_before)),
@@ -75,17 +79,15 @@ impl Core {
     }
 
     /// Looks a job up once: from which tick on has nobody answered for it?
-    pub(crate) async fn look_up(
-        self: Arc<Self>,
-        registration: Registration,
-        job: Arc<Definition>,
-    ) {
+    pub(crate) async fn look_up(self: Arc<Self>, registration: Registration, job: Arc<Definition>) {
         let mut backoff = super::backoff::Backoff::relaxed();
         let state = loop {
             if self.stopping.is_cancelled() {
                 return;
             }
-            let Ok(permit) = self.looks.acquire().await else { return };
+            let Ok(permit) = self.looks.acquire().await else {
+                return;
+            };
             let result = self.inspect(&job.key).await;
             drop(permit);
             match result {
@@ -125,7 +127,9 @@ impl Core {
         // past begins where the clock stands that it is planned by.
         let begin = instant(now.read(self.basis()).unwrap_or(now.wall).min(now.wall));
         let mut table = self.table();
-        let Some(entry) = table.entry(registration) else { return };
+        let Some(entry) = table.entry(registration) else {
+            return;
+        };
         let parked = entry.awaits_look() && entry.asking().is_some();
         entry.looked = true;
         if entry.asking().is_some() && !parked {
@@ -156,7 +160,9 @@ impl Core {
         if self.basis() != Basis::Server {
             return;
         }
-        let Some(key) = self.table().any().map(|entry| entry.job.key.clone()) else { return };
+        let Some(key) = self.table().any().map(|entry| entry.job.key.clone()) else {
+            return;
+        };
         let core = self.clone();
         self.spawn(async move {
             match core.inspect(&key).await {

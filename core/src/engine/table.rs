@@ -107,7 +107,13 @@ impl Table {
     pub(crate) fn find(&self, id: &str) -> Option<(Registration, &Entry)> {
         let slot = *self.by_id.get(id)?;
         let entry = self.entries.get(slot as usize)?.as_ref()?;
-        Some((Registration { slot, number: entry.number }, entry))
+        Some((
+            Registration {
+                slot,
+                number: entry.number,
+            },
+            entry,
+        ))
     }
 
     /// The entry of a registration that is still there.
@@ -159,7 +165,10 @@ impl Table {
             };
             entry.asking = Some(next);
             return Some(Due {
-                registration: Registration { slot, number: entry.number },
+                registration: Registration {
+                    slot,
+                    number: entry.number,
+                },
                 job: entry.job.clone(),
                 since: entry.since,
                 cursor: entry.cursor,
@@ -176,7 +185,13 @@ impl Table {
             let Some(entry) = entry else { continue };
             if entry.cursor == entry.since && entry.since > now && entry.asking.is_none() {
                 (entry.since, entry.cursor) = (now, now);
-                moved.push((Registration { slot, number: entry.number }, entry.job.clone()));
+                moved.push((
+                    Registration {
+                        slot,
+                        number: entry.number,
+                    },
+                    entry.job.clone(),
+                ));
             }
         }
         moved

@@ -35,7 +35,9 @@ pub(crate) async fn run(core: Arc<Core>) {
         }
         let mut taken = 0;
         while taken < BATCH {
-            let Some(due) = core.table().take_due(core.clocks()) else { break };
+            let Some(due) = core.table().take_due(core.clocks()) else {
+                break;
+            };
             taken += 1;
             start(&core, &watch, due);
         }

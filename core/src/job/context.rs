@@ -45,7 +45,9 @@ impl RunContext {
             note: Mutex::default(),
             backend,
         };
-        Self { inner: Arc::new(inner) }
+        Self {
+            inner: Arc::new(inner),
+        }
     }
 
     /// The job.
@@ -95,11 +97,19 @@ impl RunContext {
     /// Leaves a text in the run's record, in place of an earlier one; what is longer than 4 KiB
     /// is cut.
     pub fn note(&self, text: impl Into<String>) {
-        *self.inner.note.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.into());
+        *self
+            .inner
+            .note
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(text.into());
     }
 
     pub(crate) fn take_note(&self) -> Option<String> {
-        self.inner.note.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.inner
+            .note
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 
     /// The newest run of the job that succeeded, on whichever node, among the records that the
@@ -115,6 +125,8 @@ impl RunContext {
     pub async fn previous_success(&self) -> Result<Option<Record>, BackendError> {
         let query = RecordQuery::newest(self.inner.job.clone(), usize::MAX);
         let records = self.inner.backend.list(&query).await?;
-        Ok(records.into_iter().find(|record| record.state == RunState::Succeeded))
+        Ok(records
+            .into_iter()
+            .find(|record| record.state == RunState::Succeeded))
     }
 }

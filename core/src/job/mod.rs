@@ -14,7 +14,7 @@ pub use context::RunContext;
 pub(crate) use definition::Definition;
 pub use error::JobError;
 pub use handler::HandlerResult;
-pub(crate) use handler::{AnyError, Answering, Handler};
+pub(crate) use handler::{Answering, AnyError, Handler};
 pub use policy::Misfire;
 
 /// What a user registers: id, schedule, policies and handler.
@@ -43,7 +43,10 @@ pub struct Job {
 
 impl Job {
     /// Begins a job of that id. What is wrong with the id is told when the job is registered.
-    #[expect(clippy::new_ret_no_self, reason = "a job without a handler is none yet")]
+    #[expect(
+        clippy::new_ret_no_self,
+        reason = "a job without a handler is none yet"
+    )]
     pub fn new(id: impl Into<String>) -> JobBuilder {
         JobBuilder::new(id.into())
     }

@@ -9,9 +9,7 @@ use rand::rngs::{StdRng, SysRng};
 use super::{ClockPolicy, Control, Scheduler};
 use crate::engine::{Core, Parts, tick};
 use crate::job::{Definition, Job, JobError};
-use crate::{
-    AcquireRequest, Backend, Clock, IdError, NodeId, Spawner, SystemClock, TokioSpawner,
-};
+use crate::{AcquireRequest, Backend, Clock, IdError, NodeId, Spawner, SystemClock, TokioSpawner};
 
 /// A scheduler on its way. See [`Scheduler::builder`].
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use super::life::{Life, Verdict};
 use crate::Clock;
 use crate::engine::events::chain;
 use crate::engine::shield::shield;
-use crate::job::{AnyError, Answering};
+use crate::job::{Answering, AnyError};
 
 /// How a handler ended.
 #[derive(Debug)]
@@ -53,7 +53,13 @@ impl Guard {
         life: Arc<Life>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { begin: Some(begin), handler: None, unstoppable, life, clock }
+        Self {
+            begin: Some(begin),
+            handler: None,
+            unstoppable,
+            life,
+            clock,
+        }
     }
 
     /// Drops what is left of the handler, which may panic.
@@ -88,7 +94,9 @@ impl Future for Guard {
                 Err(message) => return self.put_away(Ended::Panicked(message)),
             }
         }
-        let Some(handler) = &mut self.handler else { return Poll::Ready(Ended::Dropped) };
+        let Some(handler) = &mut self.handler else {
+            return Poll::Ready(Ended::Dropped);
+        };
         match shield(|| handler.as_mut().poll(context)) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(result)) => self.put_away(Ended::from_result(result)),

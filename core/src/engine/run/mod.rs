@@ -59,11 +59,20 @@ impl Core {
         record.overlap = self.live.has_overdue(&job.id);
         let life = Arc::new(Life::new(job.ttl, granted.sent, granted.sent_wall));
         let refused = if Instant::now() >= life.drop_at() {
-            Some((RunState::LockLost, "the grant was heard of past its deadline"))
+            Some((
+                RunState::LockLost,
+                "the grant was heard of past its deadline",
+            ))
         } else if self.closing.is_cancelled() {
-            Some((RunState::Cancelled, "granted during a shutdown, after its deadline"))
+            Some((
+                RunState::Cancelled,
+                "granted during a shutdown, after its deadline",
+            ))
         } else if !granted.worth {
-            Some((RunState::Skipped(SkipReason::TooLate), "granted when its time was over"))
+            Some((
+                RunState::Skipped(SkipReason::TooLate),
+                "granted when its time was over",
+            ))
         } else {
             None
         };
@@ -74,7 +83,15 @@ impl Core {
         }
         let cancellation = Cancellation::default();
         let Granted { sent, place, .. } = granted;
-        let run = Run { core: self.clone(), job, lease, record, sent, life, cancellation };
+        let run = Run {
+            core: self.clone(),
+            job,
+            lease,
+            record,
+            sent,
+            life,
+            cancellation,
+        };
         Arc::new(run).execute(place).await;
     }
 
@@ -110,7 +127,13 @@ impl Run {
         let occurrence = self.record.occurrence;
         let cancellation = self.cancellation.clone();
         let (id, grace) = (job.id.clone(), job.grace);
-        let live = LiveRun { job: id, occurrence, cancellation, grace, overdue: false };
+        let live = LiveRun {
+            job: id,
+            occurrence,
+            cancellation,
+            grace,
+            overdue: false,
+        };
         core.live.enter(run_id, live);
         if core.closing.is_cancelled() {
             // The shutdown may just have told all runs to stop, before it could see this one.
@@ -135,7 +158,13 @@ impl Run {
         if !self.life.is_closed() {
             let done = self.done(verdict, ended, context.take_note());
             tracing::info!(parent: &span, state = %done.state, error = done.error(), "run ended");
-            core.event(Some(&job.id), EventKind::RunEnded { run_id, state: done.state });
+            core.event(
+                Some(&job.id),
+                EventKind::RunEnded {
+                    run_id,
+                    state: done.state,
+                },
+            );
             core.conclude(job, &self.lease, done).await;
         }
         core.live.leave(run_id);
@@ -143,7 +172,12 @@ impl Run {
 
     fn context(&self) -> RunContext {
         let backend = self.core.backend.clone();
-        RunContext::new(&self.record, self.lease.token, self.cancellation.clone(), backend)
+        RunContext::new(
+            &self.record,
+            self.lease.token,
+            self.cancellation.clone(),
+            backend,
+        )
     }
 
     fn guarded(&self, context: RunContext) -> Guard {
@@ -162,8 +196,11 @@ impl Run {
                         // It may have waited long for its thread.
                         let verdict = life.verdict(Instant::now(), clock.now());
                         let over = matches!(verdict, Verdict::Dead | Verdict::Drop);
-                        let result =
-                            if over { Ok(Ok(())) } else { shield(move || handler(context)) };
+                        let result = if over {
+                            Ok(Ok(()))
+                        } else {
+                            shield(move || handler(context))
+                        };
                         // The run's task waits for it, unless its node has died.
                         let _ = sender.send(result);
                     }));

@@ -89,7 +89,8 @@ impl Watchdog {
 
     /// Does what is due, and tells when something will be next.
     async fn step(&mut self, now: Instant) -> Instant {
-        let (job, cancellation) = (&self.run.job, &self.run.cancellation);
+        let run = self.run.clone();
+        let (job, cancellation) = (&run.job, &run.cancellation);
         if self.timeout_at.is_some_and(|at| now >= at) {
             self.timeout_at = None;
             cancellation.cancel(CancelReason::Timeout);
@@ -121,7 +122,11 @@ impl Watchdog {
         let lost = self.life.is_lost();
         let lease = (!lost).then(|| {
             let cancel_at = self.life.cancel_at();
-            if now < cancel_at { cancel_at } else { self.life.drop_at() }
+            if now < cancel_at {
+                cancel_at
+            } else {
+                self.life.drop_at()
+            }
         });
         let grace = self.grace_until.filter(|_| self.overdue_at.is_none());
         let renewal = self.next_renewal.filter(|_| self.asking.is_none());
@@ -154,14 +159,20 @@ impl Watchdog {
             Box::pin(async move {
                 let held = core.inspect(&run.lease.key).await?.held;
                 let mine = held.is_some_and(|held| held.holder == run.lease.holder);
-                Ok(if mine { Settled::StillHeld } else { Settled::Lost })
+                Ok(if mine {
+                    Settled::StillHeld
+                } else {
+                    Settled::Lost
+                })
             })
         };
         self.asking = Some((sent, sent_wall, asking));
     }
 
     fn settled(&mut self, result: Result<Settled, BackendError>) {
-        let Some((sent, sent_wall, _)) = self.asking.take() else { return };
+        let Some((sent, sent_wall, _)) = self.asking.take() else {
+            return;
+        };
         match result {
             Ok(Settled::Renewed) => {
                 self.life.renewed(sent, sent_wall);
@@ -196,13 +207,21 @@ impl Watchdog {
         self.overdue_at = Some(Instant::now() + FAR);
         let (run, core) = (&self.run, &self.run.core);
         core.live.overdue(run.record.run_id);
-        core.event(Some(&run.job.id), EventKind::RunOverdue { run_id: run.record.run_id });
+        core.event(
+            Some(&run.job.id),
+            EventKind::RunOverdue {
+                run_id: run.record.run_id,
+            },
+        );
         let timed_out = run.cancellation.reason() == Some(CancelReason::Timeout);
         let mut record = run.record.clone();
         record.still_running = true;
         if self.life.is_lost() || (timed_out && run.job.force_release) {
-            let state =
-                if self.life.is_lost() { RunState::LockLost } else { RunState::TimedOut };
+            let state = if self.life.is_lost() {
+                RunState::LockLost
+            } else {
+                RunState::TimedOut
+            };
             self.life.close();
             self.next_renewal = None;
             self.asking = None;
