@@ -91,7 +91,9 @@ impl Core {
 }
 
 fn apart(a: SignedDuration, b: SignedDuration) -> Duration {
-    a.checked_sub(b).unwrap_or(SignedDuration::MAX).unsigned_abs()
+    a.checked_sub(b)
+        .unwrap_or(SignedDuration::MAX)
+        .unsigned_abs()
 }
 
 /// Watches the wall clock against the monotonic one, from wake to wake.

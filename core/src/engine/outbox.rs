@@ -89,8 +89,11 @@ impl Queues {
         let queue = self.jobs.entry(job.clone()).or_default();
         // A longer record of the same ticks replaces the one that still waits. It has a number of
         // its own: the shorter one may be on its way just now.
-        if let Some((last, _)) = queue.pop_back_if(|(_, last)| tells_of_more(last, &record)) {
-            self.ages.remove(&last);
+        if let Some((last, waiting)) = queue.back()
+            && tells_of_more(waiting, &record)
+        {
+            self.ages.remove(last);
+            queue.pop_back();
         }
         queue.push_back((number, record));
         self.ages.insert(number, job);

@@ -122,10 +122,11 @@ impl Core {
         job: &Definition,
         missed_since: Option<Timestamp>,
     ) {
+        // By now the backend's clock is known, if it has one. A job without a past begins there: on
+        // a node whose clock is behind it has missed nothing of what was before, and on one whose
+        // clock is ahead it does not wait.
         let now = self.clocks();
-        // By now it is known whether this node's clock is ahead of the backend's: a job without a
-        // past begins where the clock stands that it is planned by.
-        let begin = instant(now.read(self.basis()).unwrap_or(now.wall).min(now.wall));
+        let begin = instant(now.server.unwrap_or(now.wall));
         let mut table = self.table();
         let Some(entry) = table.entry(registration) else {
             return;
@@ -136,7 +137,7 @@ impl Core {
             return;
         }
         if entry.cursor == entry.since {
-            entry.since = entry.since.min(begin);
+            entry.since = begin;
             // A mark ahead of this clock may be an operator's to lower: it is not passed over.
             entry.cursor = missed_since.map_or(entry.since, |since| since.min(begin));
         }
