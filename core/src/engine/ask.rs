@@ -90,9 +90,15 @@ impl Core {
                     backoff.next(&self)
                 }
             };
+            // What may have been granted is found out even while the scheduler stops.
+            let over = if asking.unknown.is_some() {
+                &self.closing
+            } else {
+                &self.stopping
+            };
             select! {
                 biased;
-                () = self.closing.cancelled() => {}
+                () = over.cancelled() => {}
                 () = sleep(wait) => {}
             }
         }
@@ -208,6 +214,9 @@ impl Core {
     ) -> Next {
         let Asking { due, tick, .. } = &*asking;
         let (job, occurrence) = (&due.job, tick.occurrence);
+        if let Some(error) = &begun.unsaved {
+            self.failed(Some(&job.id), error);
+        }
         match begun.acquisition {
             Acquisition::Granted(grant) => {
                 self.ticks_passed(due, occurrence, grant.previous);

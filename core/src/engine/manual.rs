@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::select;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
@@ -52,7 +53,11 @@ impl Core {
         let (id, node) = (job.id.clone(), self.node.clone());
         let running = Record::new(run_id, id, node, RunState::Running, started);
         let place = match &self.places {
-            Some(places) => places.clone().acquire_owned().await.ok(),
+            Some(places) => select! {
+                biased;
+                () = self.stopping.cancelled() => None,
+                place = places.clone().acquire_owned() => place.ok(),
+            },
             None => None,
         };
         let begun = Instant::now();

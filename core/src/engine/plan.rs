@@ -47,12 +47,13 @@ impl Plan {
         }
     }
 
-    /// Queues a slot. Tells whether it is now the first of its queue, so that who sleeps until the
-    /// former first one has to be woken.
+    /// Queues a slot. Tells whether it is due before all others of its queue, so that who sleeps
+    /// until the former first one has to be woken.
     pub(crate) fn insert(&mut self, (basis, at): Place, slot: u32) -> bool {
         let queue = self.queue(basis);
+        let earlier = queue.first().is_none_or(|&(first, _)| at < first);
         queue.insert((at, slot));
-        queue.first() == Some(&(at, slot))
+        earlier
     }
 
     pub(crate) fn remove(&mut self, (basis, at): Place, slot: u32) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::select;
 
 use super::Core;
 use super::events::EventKind;
@@ -99,7 +100,11 @@ impl Core {
                     }
                 }
             }
-            tokio::time::sleep(backoff.next(&self)).await;
+            select! {
+                biased;
+                () = self.stopping.cancelled() => return,
+                () = tokio::time::sleep(backoff.next(&self)) => {}
+            }
         };
         let mark = state.and_then(|state| state.mark);
         if let Some(mark) = &mark {

@@ -1,12 +1,18 @@
 //! What a handler knows of its run.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::timeout;
 
 use super::{CancelReason, Cancellation};
 use crate::{
-    Backend, BackendError, FencingToken, JobId, NodeId, Occurrence, Record, RecordQuery, RunId,
-    RunState,
+    Backend, BackendError, ErrorKind, FencingToken, JobId, NodeId, Occurrence, Record, RecordQuery,
+    RunId, RunState,
 };
+
+/// The longest that a handler waits for records.
+const LIST_BOUND: Duration = Duration::from_secs(2);
 
 /// What a handler is given: which run it is, and how to learn that it should stop.
 #[derive(Clone, Debug)]
@@ -117,14 +123,16 @@ impl RunContext {
     ///
     /// # Errors
     ///
-    /// The backend could not be asked.
+    /// The backend could not be asked within 2 s.
     ///
     /// # Cancel safety
     ///
     /// Nothing is changed when the call is dropped.
     pub async fn previous_success(&self) -> Result<Option<Record>, BackendError> {
         let query = RecordQuery::newest(self.inner.job.clone(), usize::MAX);
-        let records = self.inner.backend.list(&query).await?;
+        let records = timeout(LIST_BOUND, self.inner.backend.list(&query))
+            .await
+            .map_err(|_| BackendError::new(ErrorKind::Timeout, "backend", "list"))??;
         Ok(records
             .into_iter()
             .find(|record| record.state == RunState::Succeeded))

@@ -102,8 +102,14 @@ impl Watchdog {
         if !lost && now >= self.life.drop_at() {
             self.lost();
         }
-        if cancellation.is_cancelled() && self.grace_until.is_none() {
-            self.grace_until = Some(now + job.grace);
+        if let (Some(reason), None) = (cancellation.reason(), self.grace_until) {
+            // What may lose its lock has until then, whatever its grace.
+            let lock_lost = reason == CancelReason::LockLost;
+            self.grace_until = Some(if lock_lost {
+                self.life.drop_at()
+            } else {
+                now + job.grace
+            });
         }
         if self.grace_until.is_some_and(|at| now >= at) && self.overdue_at.is_none() {
             self.life.drop_handler();
@@ -179,7 +185,10 @@ impl Watchdog {
                 self.next_renewal = Some(sent + self.run.job.ttl / 3);
                 self.backoff = Backoff::new(self.run.job.ttl / 60, self.run.job.ttl / 15);
             }
-            Ok(Settled::StillHeld) => self.life.still_held(sent, sent_wall),
+            Ok(Settled::StillHeld) => {
+                self.life.still_held(sent, sent_wall);
+                self.next_renewal = None;
+            }
             Ok(Settled::Lost) => self.lost(),
             Err(error) => {
                 let core = &self.run.core;
@@ -197,7 +206,7 @@ impl Watchdog {
         run.cancellation.cancel(CancelReason::LockLost);
         self.life.lose();
         self.overdue_at = Some(Instant::now() + OVERDUE);
-        self.grace_until.get_or_insert(Instant::now());
+        self.grace_until = Some(Instant::now());
     }
 
     /// The handler was to be dropped and goes on: it does not yield, or runs on a thread. Its
