@@ -233,7 +233,7 @@ impl Core {
             Acquisition::AlreadyTaken(taken) => {
                 add_one(&self.pulse.ticks_lost);
                 tracing::debug!(node = %self.node, job = %job.id, %occurrence, "tick lost");
-                self.look_at_mark(&job.id, &taken.mark);
+                self.look_at_mark(due.registration, &job.id, &taken.mark);
                 self.settle(
                     due.registration,
                     job,

@@ -10,7 +10,8 @@ use super::Core;
 use super::events::EventKind;
 use super::misfire::Moment;
 use super::plan::Basis;
-use crate::Mark;
+use super::table::Registration;
+use crate::{JobId, Mark};
 
 /// A jump of the wall clock, or a wake-up that is late, by more than this is a break in watching.
 const TOLERANCE: Duration = Duration::from_secs(1);
@@ -56,10 +57,15 @@ impl Core {
 
     /// Looks at a mark that another node moved: lies it ahead of this node's clock, and had that
     /// node the same skew as this one?
-    pub(crate) fn look_at_mark(&self, job: &crate::JobId, mark: &Mark) {
+    pub(crate) fn look_at_mark(&self, registration: Registration, job: &JobId, mark: &Mark) {
         let ahead = mark.point.occurrence.at().duration_since(self.clock.now());
-        if ahead.is_positive() && ahead.unsigned_abs() > self.max_ahead {
-            tracing::warn!(node = %self.node, %job, ahead = %ahead, "the mark is ahead of this node's clock");
+        let far = ahead.is_positive() && ahead.unsigned_abs() > self.max_ahead;
+        let news = self.table().entry(registration).is_some_and(|entry| {
+            let told = std::mem::replace(&mut entry.mark_ahead, far);
+            far && !told
+        });
+        if news {
+            tracing::warn!(node = %self.node, %job, %ahead, "the mark is ahead of this node's clock");
             self.event(
                 Some(job),
                 EventKind::MarkAhead {

@@ -108,7 +108,7 @@ impl Core {
         };
         let mark = state.and_then(|state| state.mark);
         if let Some(mark) = &mark {
-            self.look_at_mark(&job.id, mark);
+            self.look_at_mark(registration, &job.id, mark);
         }
         let missed_since = match mark {
             Some(mark) if mark.point.fingerprint == job.fingerprint => {

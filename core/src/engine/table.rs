@@ -33,6 +33,8 @@ pub(crate) struct Entry {
     asking: Option<Occurrence>,
     /// Whether the mark was looked up.
     pub(crate) looked: bool,
+    /// Whether it was told that the mark is ahead of this node's clock.
+    pub(crate) mark_ahead: bool,
     /// The last record of ticks that did not run, to be made longer.
     pub(crate) streak: Option<Record>,
 }
@@ -79,6 +81,7 @@ impl Table {
             next: None,
             asking: None,
             looked: false,
+            mark_ahead: false,
             streak: None,
         };
         let slot = match self.free.pop() {

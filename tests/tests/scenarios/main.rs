@@ -2,5 +2,7 @@
 //!
 //! Each file is one theme, each test a sentence that says what it proves.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod fleet;
 mod once_per_tick;
