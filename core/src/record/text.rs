@@ -6,7 +6,11 @@ const CUT: &str = "… [cut]";
 /// The text, cut to at most `max` bytes with a mark at the end when it was longer.
 pub(crate) fn cut(mut text: String, max: usize) -> String {
     if text.len() > max {
-        text.truncate(text.floor_char_boundary(max.saturating_sub(CUT.len())));
+        let mut end = max.saturating_sub(CUT.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
         text.push_str(CUT);
     }
     text

@@ -1,0 +1,104 @@
+//! Calls to the backend: each has a bound, and none can make the engine panic.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+
+use super::Core;
+use super::shield::shielded;
+use crate::{
+    AcquireRequest, Answer, BackendError, Begun, ErrorKind, Finished, Lease, LockKey, LockState,
+    Record, RecordQuery, Renewal,
+};
+
+/// The longest that any call may take.
+const MOST: Duration = Duration::from_secs(2);
+const LEAST: Duration = Duration::from_millis(50);
+
+/// The bound of a call for a lock of that TTL: several fit into the time between two renewals.
+fn bound(ttl: Duration) -> Duration {
+    (ttl / 6).clamp(LEAST, MOST)
+}
+
+impl Core {
+    async fn bounded<T>(
+        &self,
+        operation: &'static str,
+        bound: Duration,
+        call: impl Future<Output = Result<T, BackendError>>,
+    ) -> Result<T, BackendError> {
+        let result = match timeout(bound, shielded(call)).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(message)) => {
+                let error = BackendError::new(ErrorKind::Panicked, "backend", operation);
+                Err(error.with_source(message))
+            }
+            Err(_) => Err(BackendError::new(ErrorKind::Timeout, "backend", operation)),
+        };
+        if result.is_ok() {
+            self.pulse.good_call();
+        }
+        result
+    }
+
+    /// A call whose answer tells the backend's clock.
+    async fn timed<T>(
+        &self,
+        operation: &'static str,
+        bound: Duration,
+        call: impl Future<Output = Result<Answer<T>, BackendError>>,
+    ) -> Result<T, BackendError> {
+        let sent = Instant::now();
+        let answer = self.bounded(operation, bound, call).await?;
+        if let Some(clock) = answer.clock {
+            self.meter.observe(sent, Instant::now(), clock);
+            self.tell_skew();
+        }
+        Ok(answer.value)
+    }
+
+    pub(crate) async fn begin(
+        &self,
+        request: &AcquireRequest,
+        running: &Record,
+    ) -> Result<Begun, BackendError> {
+        self.timed(
+            "begin",
+            bound(request.ttl),
+            self.backend.begin(request, running),
+        )
+        .await
+    }
+
+    pub(crate) async fn renew(
+        &self,
+        lease: &Lease,
+        ttl: Duration,
+    ) -> Result<Renewal, BackendError> {
+        self.timed("renew", bound(ttl), self.backend.renew(lease, ttl))
+            .await
+    }
+
+    pub(crate) async fn finish(
+        &self,
+        lease: &Lease,
+        done: &Record,
+        ttl: Duration,
+    ) -> Result<Finished, BackendError> {
+        self.timed("finish", bound(ttl), self.backend.finish(lease, done))
+            .await
+    }
+
+    pub(crate) async fn inspect(&self, key: &LockKey) -> Result<LockState, BackendError> {
+        self.timed("inspect", MOST, self.backend.inspect(key)).await
+    }
+
+    pub(crate) async fn save(&self, record: &Record) -> Result<(), BackendError> {
+        self.bounded("save", MOST, self.backend.save(record)).await
+    }
+
+    pub(crate) async fn list(&self, query: &RecordQuery) -> Result<Vec<Record>, BackendError> {
+        self.bounded("list", MOST, self.backend.list(query)).await
+    }
+}

@@ -1,0 +1,212 @@
+//! What happens in a scheduler, as it happens.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::broadcast;
+
+use super::Skew;
+use crate::{BackendError, ErrorKind, JobId, NodeId, Occurrence, RunId, RunState, TickSpan};
+
+/// How many events a listener may be behind before it loses the oldest.
+const CAPACITY: usize = 1_024;
+
+/// One thing that happened on one node.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Event {
+    /// When, by the node's clock.
+    pub at: Timestamp,
+    /// Where.
+    pub node: NodeId,
+    /// Which job it is about, if about one.
+    pub job: Option<JobId>,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// A run was granted to this node and starts.
+    RunStarted {
+        /// Which run.
+        run_id: RunId,
+        /// Its tick; `None` for a manual run.
+        occurrence: Option<Occurrence>,
+    },
+    /// A run ended.
+    RunEnded {
+        /// Which run.
+        run_id: RunId,
+        /// How.
+        state: RunState,
+    },
+    /// A handler was told to stop and goes on: it does not yield, or runs on a thread.
+    RunOverdue {
+        /// Which run.
+        run_id: RunId,
+    },
+    /// Ticks did not run; this node moved the mark past them and records it.
+    TicksNotRun {
+        /// Why: `Skipped` or `Missed`.
+        state: RunState,
+        /// Which.
+        ticks: TickSpan,
+    },
+    /// The backend could not be asked about a tick while it was worth asking. Whoever moves the
+    /// mark past it records it.
+    TickGivenUp {
+        /// Which tick.
+        occurrence: Occurrence,
+    },
+    /// Runs of nodes that have died or fell silent were found and closed.
+    RunsAbandoned {
+        /// How many.
+        count: usize,
+    },
+    /// A call to the backend failed.
+    BackendFailed {
+        /// Which operation.
+        operation: &'static str,
+        /// What kind of failure.
+        kind: ErrorKind,
+        /// The whole text, with its causes.
+        message: String,
+    },
+    /// The node's clock was set, or the machine slept.
+    ClockStepped {
+        /// How far forward (back, if negative).
+        by: SignedDuration,
+    },
+    /// The node's clock and the backend's differ by more than `max_ahead`, or do so no more.
+    ClockSkew(Skew),
+    /// Another node sees about the same large skew as this one: it is the backend's clock that is
+    /// off.
+    BackendClock(Skew),
+    /// A job's mark lies further ahead of this node's clock than `max_ahead`.
+    MarkAhead {
+        /// By how much.
+        by: Duration,
+    },
+    /// The job's schedule panicked or went back in time: the job is not planned any more until it
+    /// is replaced.
+    ScheduleFaulted {
+        /// What was wrong.
+        message: String,
+    },
+    /// Records that waited for the store were dropped, the oldest first.
+    RecordsDropped {
+        /// How many.
+        count: usize,
+    },
+    /// This listener was too slow and has lost events.
+    Lagged {
+        /// How many.
+        lost: u64,
+    },
+}
+
+/// The way out for events.
+#[derive(Debug)]
+pub(crate) struct Events {
+    node: NodeId,
+    sender: broadcast::Sender<Event>,
+}
+
+impl Events {
+    pub(crate) fn new(node: NodeId) -> Self {
+        Self {
+            node,
+            sender: broadcast::Sender::new(CAPACITY),
+        }
+    }
+
+    /// Sends an event, if anybody listens. Never waits.
+    pub(crate) fn send(&self, at: Timestamp, job: Option<&JobId>, kind: EventKind) {
+        if self.sender.receiver_count() > 0 {
+            let event = Event {
+                at,
+                node: self.node.clone(),
+                job: job.cloned(),
+                kind,
+            };
+            // Nobody listens any more: nothing to do.
+            let _ = self.sender.send(event);
+        }
+    }
+
+    pub(crate) fn listen(&self) -> EventStream {
+        EventStream {
+            node: self.node.clone(),
+            receiver: self.sender.subscribe(),
+        }
+    }
+}
+
+/// Events from the moment it was made on.
+#[derive(Debug)]
+pub struct EventStream {
+    node: NodeId,
+    receiver: broadcast::Receiver<Event>,
+}
+
+impl EventStream {
+    /// The next event; `None` once the scheduler and all its runs are gone.
+    ///
+    /// A listener that is more than 1,024 events behind loses the oldest and is told how many
+    /// ([`EventKind::Lagged`]); it never holds the scheduler up.
+    ///
+    /// # Cancel safety
+    ///
+    /// No event is lost when the call is dropped.
+    pub async fn next(&mut self) -> Option<Event> {
+        match self.receiver.recv().await {
+            Ok(event) => Some(event),
+            Err(broadcast::error::RecvError::Lagged(lost)) => Some(self.lagged(lost)),
+            Err(broadcast::error::RecvError::Closed) => None,
+        }
+    }
+
+    /// The next event if there is one now.
+    pub fn try_next(&mut self) -> Option<Event> {
+        match self.receiver.try_recv() {
+            Ok(event) => Some(event),
+            Err(broadcast::error::TryRecvError::Lagged(lost)) => Some(self.lagged(lost)),
+            Err(_) => None,
+        }
+    }
+
+    fn lagged(&self, lost: u64) -> Event {
+        let kind = EventKind::Lagged { lost };
+        Event {
+            at: Timestamp::UNIX_EPOCH,
+            node: self.node.clone(),
+            job: None,
+            kind,
+        }
+    }
+}
+
+/// An error and its causes, in one line.
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+impl From<&BackendError> for EventKind {
+    fn from(error: &BackendError) -> Self {
+        Self::BackendFailed {
+            operation: error.operation,
+            kind: error.kind,
+            message: chain(error),
+        }
+    }
+}

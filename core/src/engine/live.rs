@@ -1,0 +1,78 @@
+//! The runs of this node that have not ended.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::{CancelReason, Cancellation, JobId, Occurrence, RunId};
+
+/// A run that goes on.
+#[derive(Clone, Debug)]
+pub(crate) struct LiveRun {
+    pub(crate) job: JobId,
+    pub(crate) occurrence: Option<Occurrence>,
+    pub(crate) cancellation: Cancellation,
+    pub(crate) grace: std::time::Duration,
+    /// It was told to stop and did not: it does not yield, or runs on a thread.
+    pub(crate) overdue: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Live {
+    runs: Mutex<BTreeMap<RunId, LiveRun>>,
+    /// Fires when a run ends or turns out not to stop.
+    pub(crate) changed: Notify,
+}
+
+impl Live {
+    fn runs(&self) -> MutexGuard<'_, BTreeMap<RunId, LiveRun>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn enter(&self, run: RunId, live: LiveRun) {
+        self.runs().insert(run, live);
+    }
+
+    pub(crate) fn leave(&self, run: RunId) {
+        self.runs().remove(&run);
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn overdue(&self, run: RunId) {
+        if let Some(live) = self.runs().get_mut(&run) {
+            live.overdue = true;
+        }
+        self.changed.notify_waiters();
+    }
+
+    /// Tells all runs to stop; how many had not been told before.
+    pub(crate) fn cancel_all(&self, reason: CancelReason) -> usize {
+        let runs: Vec<_> = self
+            .runs()
+            .values()
+            .map(|run| run.cancellation.clone())
+            .collect();
+        let told = runs.iter().filter(|run| !run.is_cancelled()).count();
+        runs.iter().for_each(|run| run.cancel(reason));
+        told
+    }
+
+    pub(crate) fn all(&self) -> Vec<(RunId, LiveRun)> {
+        self.runs()
+            .iter()
+            .map(|(id, run)| (*id, run.clone()))
+            .collect()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.runs().len()
+    }
+
+    /// Whether code of an earlier run of that job goes on that could not be stopped.
+    pub(crate) fn has_overdue(&self, job: &JobId) -> bool {
+        self.runs()
+            .values()
+            .any(|run| run.overdue && run.job == *job)
+    }
+}

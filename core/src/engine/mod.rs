@@ -1,0 +1,35 @@
+//! The engine: finds ticks due, asks for them, runs what is granted, and records what happened.
+//!
+//! One task, the [`ticker`], takes due ticks from the one ordered queue and starts a task for
+//! each; that task asks the backend ([`ask`]) and, if the tick is granted, runs the handler
+//! ([`run`]) beside a watchdog that keeps the lock. Everything is spawned through one seam.
+
+mod ask;
+mod backoff;
+mod calls;
+mod clock_watch;
+mod core;
+mod events;
+mod live;
+mod manual;
+mod misfire;
+mod not_run;
+mod outbox;
+mod plan;
+mod pulse;
+mod run;
+mod settle;
+mod shield;
+mod skew;
+mod table;
+mod ticker;
+mod ticks;
+
+pub(crate) use self::core::{Core, Parts};
+pub use self::events::{Event, EventKind, EventStream};
+pub(crate) use self::live::LiveRun;
+pub use self::manual::RunNowError;
+pub use self::skew::Skew;
+pub(crate) use self::table::Entry;
+pub(crate) use self::ticker::run as tick;
+pub(crate) use self::ticks::{Fault, next as next_tick};

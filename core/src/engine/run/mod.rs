@@ -1,0 +1,255 @@
+//! One granted run, from the grant to its final record.
+
+mod guard;
+mod life;
+mod watchdog;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::time::Instant;
+use tracing::Instrument;
+
+use self::guard::{Ended, Guard};
+use self::life::{Life, Verdict};
+use self::watchdog::Watchdog;
+use super::Core;
+use super::backoff::Backoff;
+use super::events::EventKind;
+use super::live::LiveRun;
+use super::pulse::add_one;
+use super::shield::shield;
+use crate::job::{Answering, Definition, Handler};
+use crate::{CancelReason, Cancellation, Lease, Record, RunContext, RunState, SkipReason};
+
+/// What is known of a grant beside the lease.
+pub(crate) struct Granted {
+    /// When the answered request was sent, by both clocks: the lease's life counts from then.
+    pub(crate) sent: Instant,
+    pub(crate) sent_wall: Timestamp,
+    /// Whether the tick was still worth running when it was asked for.
+    pub(crate) worth: bool,
+    /// The run's place, where the node has a maximum.
+    pub(crate) place: Option<OwnedSemaphorePermit>,
+}
+
+/// A run that goes on: what its task and its watchdog share.
+struct Run {
+    core: Arc<Core>,
+    job: Arc<Definition>,
+    lease: Lease,
+    /// As it was stored when the run was granted.
+    record: Record,
+    sent: Instant,
+    life: Arc<Life>,
+    cancellation: Cancellation,
+}
+
+impl Core {
+    /// Runs what was granted, unless the grant comes too late.
+    pub(crate) async fn granted(
+        self: &Arc<Self>,
+        job: Arc<Definition>,
+        lease: Lease,
+        mut record: Record,
+        granted: Granted,
+    ) {
+        record.token = Some(lease.token);
+        record.overlap = self.live.has_overdue(&job.id);
+        let life = Arc::new(Life::new(job.ttl, granted.sent, granted.sent_wall));
+        let refused = if Instant::now() >= life.drop_at() {
+            Some((
+                RunState::LockLost,
+                "the grant was heard of past its deadline",
+            ))
+        } else if self.closing.is_cancelled() {
+            Some((
+                RunState::Cancelled,
+                "granted during a shutdown, after its deadline",
+            ))
+        } else if !granted.worth {
+            Some((
+                RunState::Skipped(SkipReason::TooLate),
+                "granted when its time was over",
+            ))
+        } else {
+            None
+        };
+        if let Some((state, why)) = refused {
+            drop(granted);
+            let done = self.ended(record, state).with_error(why);
+            return self.conclude(&job, &lease, done).await;
+        }
+        let cancellation = Cancellation::default();
+        let Granted { sent, place, .. } = granted;
+        let run = Run {
+            core: self.clone(),
+            job,
+            lease,
+            record,
+            sent,
+            life,
+            cancellation,
+        };
+        Arc::new(run).execute(place).await;
+    }
+
+    /// Releases the lock and stores how the run ended, trying until one or the other is in.
+    pub(crate) async fn conclude(self: &Arc<Self>, job: &Definition, lease: &Lease, done: Record) {
+        let begun = Instant::now();
+        let mut backoff = Backoff::quick();
+        loop {
+            match self.finish(lease, &done, job.ttl).await {
+                Ok(finished) => {
+                    if let Some(error) = finished.unsaved {
+                        self.failed(Some(&job.id), &error);
+                        self.save_later(done);
+                    }
+                    return;
+                }
+                Err(error) => {
+                    self.failed(Some(&job.id), &error);
+                    // By then the lock has expired by itself, and only the record matters.
+                    if !error.is_retryable() || begun.elapsed() >= job.ttl {
+                        return self.save_later(done);
+                    }
+                    tokio::time::sleep(backoff.next(self)).await;
+                }
+            }
+        }
+    }
+}
+
+impl Run {
+    async fn execute(self: Arc<Self>, place: Option<OwnedSemaphorePermit>) {
+        let (core, job, run_id) = (&self.core, &self.job, self.record.run_id);
+        let occurrence = self.record.occurrence;
+        let cancellation = self.cancellation.clone();
+        let (id, grace) = (job.id.clone(), job.grace);
+        let live = LiveRun {
+            job: id,
+            occurrence,
+            cancellation,
+            grace,
+            overdue: false,
+        };
+        core.live.enter(run_id, live);
+        if core.closing.is_cancelled() {
+            // The shutdown may just have told all runs to stop, before it could see this one.
+            self.cancellation.cancel(CancelReason::Shutdown);
+        }
+        add_one(&core.pulse.runs);
+        core.event(Some(&job.id), EventKind::RunStarted { run_id, occurrence });
+        let span = tracing::info_span!(
+            "run", job = %job.id, run = %run_id, node = %core.node,
+            occurrence = occurrence.map(tracing::field::display)
+        );
+        core.spawn(Watchdog::new(self.clone(), Instant::now()).watch());
+
+        let context = self.context();
+        let ended = self.guarded(context.clone()).instrument(span.clone()).await;
+        let verdict = self.life.verdict(Instant::now(), core.clock.now());
+        drop(place);
+        // No renewal may come behind the release.
+        self.life.stop.cancel();
+        self.life.stopped.cancelled().await;
+
+        if !self.life.is_closed() {
+            let done = self.done(verdict, ended, context.take_note());
+            tracing::info!(parent: &span, state = %done.state, error = done.error(), "run ended");
+            core.event(
+                Some(&job.id),
+                EventKind::RunEnded {
+                    run_id,
+                    state: done.state,
+                },
+            );
+            core.conclude(job, &self.lease, done).await;
+        }
+        core.live.leave(run_id);
+    }
+
+    fn context(&self) -> RunContext {
+        let backend = self.core.backend.clone();
+        RunContext::new(
+            &self.record,
+            self.lease.token,
+            self.cancellation.clone(),
+            backend,
+        )
+    }
+
+    fn guarded(&self, context: RunContext) -> Guard {
+        let (life, clock) = (self.life.clone(), self.core.clock.clone());
+        let begin: Box<dyn FnOnce() -> Answering + Send> = match &self.job.handler {
+            Handler::Async(handler) => {
+                let handler = handler.clone();
+                Box::new(move || handler(context))
+            }
+            Handler::Blocking(handler) => {
+                let (handler, life) = (handler.clone(), life.clone());
+                let (clock, spawner) = (clock.clone(), self.core.spawner.clone());
+                Box::new(move || {
+                    let (sender, receiver) = oneshot::channel();
+                    spawner.spawn_blocking(Box::new(move || {
+                        // It may have waited long for its thread.
+                        let verdict = life.verdict(Instant::now(), clock.now());
+                        let over = matches!(verdict, Verdict::Dead | Verdict::Drop);
+                        let result = if over {
+                            Ok(Ok(()))
+                        } else {
+                            shield(move || handler(context))
+                        };
+                        // The run's task waits for it, unless its node has died.
+                        let _ = sender.send(result);
+                    }));
+                    Box::pin(async move {
+                        match receiver.await {
+                            Ok(Ok(result)) => result,
+                            Ok(Err(message)) => std::panic::panic_any(message),
+                            Err(_) => Err("the thread ended without an answer".into()),
+                        }
+                    })
+                })
+            }
+        };
+        Guard::new(begin, self.job.handler.is_blocking(), life, clock)
+    }
+
+    /// The final record.
+    fn done(&self, verdict: Verdict, ended: Ended, note: Option<String>) -> Record {
+        let (state, error) = match ended {
+            Ended::Succeeded => (RunState::Succeeded, None),
+            Ended::Failed(text) => (RunState::Failed, Some(text)),
+            Ended::Panicked(text) => (RunState::Panicked, Some(format!("panic: {text}"))),
+            // Only a run that was told to stop, or whose lease is dead, is dropped.
+            Ended::Dropped => (RunState::LockLost, None),
+        };
+        let state = match (verdict, self.cancellation.reason()) {
+            // A run that cannot prove its lease has not succeeded, whatever it says.
+            (Verdict::Dead, _) => RunState::LockLost,
+            (_, Some(reason)) => stopped(reason),
+            (_, None) => state,
+        };
+        let mut done = self.core.ended(self.record.clone(), state);
+        if let Some(error) = error {
+            done = done.with_error(error);
+        }
+        match note {
+            Some(note) => done.with_note(note),
+            None => done,
+        }
+    }
+}
+
+/// The state of a run that ended after it was told to stop.
+fn stopped(reason: CancelReason) -> RunState {
+    match reason {
+        CancelReason::Timeout => RunState::TimedOut,
+        CancelReason::LockLost => RunState::LockLost,
+        CancelReason::Shutdown | CancelReason::Replaced | CancelReason::Operator => {
+            RunState::Cancelled
+        }
+    }
+}

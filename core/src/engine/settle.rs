@@ -1,0 +1,175 @@
+//! Moving a job on to its next tick.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::Core;
+use super::events::EventKind;
+use super::misfire::instant;
+use super::plan::{Basis, Place};
+use super::table::{Due, Registration};
+use super::ticks::{self, Fault};
+use crate::Occurrence;
+use crate::job::Definition;
+
+/// The shortest wait before a tick is asked for again.
+const LEAST_WAIT_MS: i64 = 1;
+
+/// When a tick is due, by the clock that it is planned by.
+pub(crate) fn due_at(job: &Definition, tick: Occurrence) -> i64 {
+    tick.as_millisecond().saturating_add(job.splay_ms)
+}
+
+impl Core {
+    /// Queues a job for the first tick after `cursor`.
+    pub(crate) fn settle(&self, registration: Registration, job: &Definition, cursor: Timestamp) {
+        self.settle_unless(registration, job, cursor, |_| None);
+    }
+
+    /// Queues a job again after the backend found `early` too early by `by`: for the first tick
+    /// after its cursor, which is an older one where this node's clock had jumped ahead.
+    pub(crate) fn settle_too_early(&self, due: &Due, early: Occurrence, by: Duration) {
+        let wait = i64::try_from(by.as_millis())
+            .unwrap_or(i64::MAX)
+            .max(LEAST_WAIT_MS);
+        self.settle_unless(due.registration, &due.job, due.cursor, |tick| {
+            let now = self.clocks();
+            let (basis, now) = now
+                .server
+                .map_or((Basis::Wall, now.wall), |at| (Basis::Server, at));
+            let not_before = now.saturating_add(wait);
+            (tick == early).then(|| match basis {
+                Basis::Server => (basis, due_at(&due.job, tick).max(not_before)),
+                Basis::Wall => (basis, not_before),
+            })
+        });
+    }
+
+    fn settle_unless(
+        &self,
+        registration: Registration,
+        job: &Definition,
+        cursor: Timestamp,
+        place: impl Fn(Occurrence) -> Option<Place>,
+    ) {
+        match ticks::next(job, cursor) {
+            Ok(next) => {
+                let usual = |tick| (self.basis(), due_at(job, tick));
+                let next = next.map(|tick| (tick, place(tick).unwrap_or_else(|| usual(tick))));
+                let mut table = self.table();
+                if let Some(entry) = table.entry(registration) {
+                    entry.cursor = cursor;
+                }
+                let first = table.queue(registration, next);
+                drop(table);
+                if first {
+                    self.wake.notify_one();
+                }
+            }
+            Err(fault) => self.schedule_faulted(job, &fault),
+        }
+    }
+
+    pub(crate) fn schedule_faulted(&self, job: &Definition, Fault(message): &Fault) {
+        tracing::error!(node = %self.node, job = %job.id, message, "schedule faulted");
+        let message = message.clone();
+        self.event(Some(&job.id), EventKind::ScheduleFaulted { message });
+    }
+
+    /// Looks a job up once: from which tick on has nobody answered for it?
+    pub(crate) async fn look_up(self: Arc<Self>, registration: Registration, job: Arc<Definition>) {
+        let mut backoff = super::backoff::Backoff::relaxed();
+        let state = loop {
+            if self.stopping.is_cancelled() {
+                return;
+            }
+            let Ok(permit) = self.looks.acquire().await else {
+                return;
+            };
+            let result = self.inspect(&job.key).await;
+            drop(permit);
+            match result {
+                Ok(state) => break Some(state),
+                Err(error) => {
+                    self.failed(Some(&job.id), &error);
+                    if !error.is_retryable() {
+                        break None;
+                    }
+                }
+            }
+            tokio::time::sleep(backoff.next(&self)).await;
+        };
+        let mark = state.and_then(|state| state.mark);
+        if let Some(mark) = &mark {
+            self.look_at_mark(&job.id, mark);
+        }
+        let missed_since = match mark {
+            Some(mark) if mark.point.fingerprint == job.fingerprint => {
+                Some(mark.point.occurrence.at())
+            }
+            // An edited schedule looks only forward.
+            Some(_) => None,
+            None => job.schedule.is_once().then_some(Timestamp::UNIX_EPOCH),
+        };
+        self.looked(registration, &job, missed_since);
+    }
+
+    fn looked(
+        &self,
+        registration: Registration,
+        job: &Definition,
+        missed_since: Option<Timestamp>,
+    ) {
+        // By now the backend's clock is known, if it has one. A job without a past begins there: on
+        // a node whose clock is behind it has missed nothing of what was before, and on one whose
+        // clock is ahead it does not wait.
+        let now = self.clocks();
+        let begin = instant(now.server.unwrap_or(now.wall));
+        let mut table = self.table();
+        let Some(entry) = table.entry(registration) else {
+            return;
+        };
+        let parked = entry.awaits_look() && entry.asking().is_some();
+        entry.looked = true;
+        if entry.asking().is_some() && !parked {
+            return;
+        }
+        if entry.cursor == entry.since {
+            entry.since = begin;
+            // A mark ahead of this clock may be an operator's to lower: it is not passed over.
+            entry.cursor = missed_since.map_or(entry.since, |since| since.min(begin));
+        }
+        let cursor = entry.cursor;
+        drop(table);
+        self.settle(registration, job, cursor);
+    }
+
+    /// After the clock was set back: jobs that have not asked for anything yet begin there.
+    pub(crate) fn set_back(&self) {
+        let wall = self.clock.now();
+        let untouched = self.table().set_back(wall);
+        for (registration, job) in untouched {
+            self.settle(registration, &job, wall);
+        }
+    }
+
+    /// Asks the backend for its clock, through any job's key, when the node's own has been set or
+    /// the machine has slept: the reading since the last answer may have stood still.
+    pub(crate) fn refresh_meter(self: &Arc<Self>) {
+        if self.basis() != Basis::Server {
+            return;
+        }
+        let Some(key) = self.table().any().map(|entry| entry.job.key.clone()) else {
+            return;
+        };
+        let core = self.clone();
+        self.spawn(async move {
+            match core.inspect(&key).await {
+                Ok(_) => core.wake.notify_one(),
+                Err(error) => core.failed(Some(key.job()), &error),
+            }
+        });
+    }
+}

@@ -1,0 +1,117 @@
+//! How far this node's clock stands from the backend's.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::time::Instant;
+
+/// How far a node's clock stands ahead of the backend's (behind, if negative).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Skew {
+    /// By how much.
+    pub ahead: SignedDuration,
+    /// Plus or minus: half the round trip in which it was measured.
+    pub uncertainty: Duration,
+}
+
+impl Skew {
+    /// Whether it is more than `limit` in either direction, whatever the uncertainty.
+    pub(crate) fn exceeds(&self, limit: Duration) -> bool {
+        self.ahead.unsigned_abs() > limit.saturating_add(self.uncertainty)
+    }
+}
+
+/// What the backend's clock showed at a monotonic instant.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    server: Timestamp,
+    at: Instant,
+    uncertainty: Duration,
+}
+
+/// A better sample is kept that long before a worse one takes its place: crystals drift.
+const GOOD_FOR: Duration = Duration::from_secs(60);
+
+/// Reads the backend's clock between its answers, by the monotonic clock.
+#[derive(Debug, Default)]
+pub(crate) struct SkewMeter {
+    sample: Mutex<Option<Sample>>,
+}
+
+impl SkewMeter {
+    /// Takes what an answer told: the backend's clock somewhere between sending and receiving.
+    pub(crate) fn observe(&self, sent: Instant, received: Instant, server: Timestamp) {
+        let uncertainty = received.saturating_duration_since(sent) / 2;
+        let new = Sample {
+            server,
+            at: sent + uncertainty,
+            uncertainty,
+        };
+        let mut sample = self.sample.lock().unwrap_or_else(PoisonError::into_inner);
+        let keep = sample.is_some_and(|old| {
+            let apart = new.server.duration_since(read(old, new.at)).unsigned_abs();
+            old.uncertainty < new.uncertainty
+                && received.saturating_duration_since(old.at) < GOOD_FOR
+                && apart <= old.uncertainty + new.uncertainty
+        });
+        if !keep {
+            *sample = Some(new);
+        }
+    }
+
+    /// What the backend's clock shows at that instant.
+    pub(crate) fn server_at(&self, at: Instant) -> Option<Timestamp> {
+        let sample = *self.sample.lock().unwrap_or_else(PoisonError::into_inner);
+        sample.map(|sample| read(sample, at))
+    }
+
+    /// The skew of a wall clock that shows `wall` at `at`.
+    pub(crate) fn skew(&self, wall: Timestamp, at: Instant) -> Option<Skew> {
+        let sample = (*self.sample.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let ahead = wall.duration_since(read(sample, at));
+        Some(Skew {
+            ahead,
+            uncertainty: sample.uncertainty,
+        })
+    }
+}
+
+fn read(sample: Sample, at: Instant) -> Timestamp {
+    let passed = |d: Duration| SignedDuration::try_from(d).unwrap_or(SignedDuration::MAX);
+    let moved = match at.checked_duration_since(sample.at) {
+        Some(later) => sample.server.checked_add(passed(later)),
+        None => sample
+            .server
+            .checked_sub(passed(sample.at.saturating_duration_since(at))),
+    };
+    moved.unwrap_or(sample.server)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_answer_does_not_spoil_a_good_measurement_but_a_step_replaces_it() {
+        let meter = SkewMeter::default();
+        let start: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let t0 = Instant::now();
+        let ms = Duration::from_millis;
+        meter.observe(t0, t0 + ms(2), start);
+        assert_eq!(meter.server_at(t0 + ms(1)), Some(start));
+        // Half a second under way: says the same within its uncertainty.
+        meter.observe(t0, t0 + ms(500), start + ms(20));
+        let skew = meter.skew(start + ms(41), t0 + ms(1)).unwrap();
+        assert_eq!((skew.ahead.as_millis(), skew.uncertainty), (41, ms(1)));
+        // The backend's clock was set an hour forward.
+        meter.observe(t0, t0 + ms(500), start + Duration::from_secs(3600));
+        assert!(
+            meter
+                .skew(start, t0)
+                .unwrap()
+                .exceeds(Duration::from_secs(3000))
+        );
+    }
+}

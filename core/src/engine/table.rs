@@ -1,0 +1,223 @@
+//! The jobs of a scheduler, and where each stands.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::plan::{Basis, Clocks, Place, Plan};
+use crate::job::Definition;
+use crate::{JobId, Misfire, Occurrence, Record};
+
+/// One registration of a job: a job that is removed and added again has another one, so that an
+/// answer that comes late moves nothing of its successor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Registration {
+    slot: u32,
+    number: u64,
+}
+
+/// Where a job stands.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) job: Arc<Definition>,
+    number: u64,
+    /// From when on this node answers for the job's ticks.
+    pub(crate) since: Timestamp,
+    /// The newest tick that is answered or given up; what is later is looked for.
+    pub(crate) cursor: Timestamp,
+    /// The tick that is waited for, and where it stands in the queue. `None` while it is asked
+    /// for, and when there is none.
+    next: Option<(Occurrence, Place)>,
+    /// The tick that is asked for.
+    asking: Option<Occurrence>,
+    /// Whether the mark was looked up.
+    pub(crate) looked: bool,
+    /// The last record of ticks that did not run, to be made longer.
+    pub(crate) streak: Option<Record>,
+}
+
+/// A tick that is due.
+#[derive(Debug)]
+pub(crate) struct Due {
+    pub(crate) registration: Registration,
+    pub(crate) job: Arc<Definition>,
+    pub(crate) since: Timestamp,
+    pub(crate) cursor: Timestamp,
+    pub(crate) next: Occurrence,
+    pub(crate) basis: Basis,
+}
+
+/// All jobs, their queue, and nothing that waits.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    entries: Vec<Option<Entry>>,
+    free: Vec<u32>,
+    by_id: HashMap<JobId, u32>,
+    plan: Plan,
+    registrations: u64,
+}
+
+impl Table {
+    /// Registers a job; `None` if there is one of its id.
+    pub(crate) fn insert(
+        &mut self,
+        job: Arc<Definition>,
+        cursor: Timestamp,
+    ) -> Option<Registration> {
+        if self.by_id.contains_key(&job.id) {
+            return None;
+        }
+        let id = job.id.clone();
+        self.registrations += 1;
+        let number = self.registrations;
+        let entry = Entry {
+            job,
+            number,
+            since: cursor,
+            cursor,
+            next: None,
+            asking: None,
+            looked: false,
+            streak: None,
+        };
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None => {
+                self.entries.push(None);
+                u32::try_from(self.entries.len() - 1).ok()?
+            }
+        };
+        self.entries[slot as usize] = Some(entry);
+        self.by_id.insert(id, slot);
+        Some(Registration { slot, number })
+    }
+
+    /// Takes a job out.
+    pub(crate) fn remove(&mut self, id: &str) -> Option<Entry> {
+        let slot = self.by_id.remove(id)?;
+        let entry = self.entries[slot as usize].take()?;
+        self.free.push(slot);
+        if let Some((_, place)) = entry.next {
+            self.plan.remove(place, slot);
+        }
+        Some(entry)
+    }
+
+    pub(crate) fn find(&self, id: &str) -> Option<(Registration, &Entry)> {
+        let slot = *self.by_id.get(id)?;
+        let entry = self.entries.get(slot as usize)?.as_ref()?;
+        Some((
+            Registration {
+                slot,
+                number: entry.number,
+            },
+            entry,
+        ))
+    }
+
+    /// The entry of a registration that is still there.
+    pub(crate) fn entry(&mut self, registration: Registration) -> Option<&mut Entry> {
+        let entry = self.entries.get_mut(registration.slot as usize)?.as_mut()?;
+        (entry.number == registration.number).then_some(entry)
+    }
+
+    /// All jobs, in the order of their ids.
+    pub(crate) fn jobs(&self) -> Vec<&Entry> {
+        let mut jobs: Vec<_> = self.entries.iter().flatten().collect();
+        jobs.sort_by(|a, b| a.job.id.cmp(&b.job.id));
+        jobs
+    }
+
+    /// Any one job, to ask the backend about something.
+    pub(crate) fn any(&self) -> Option<&Entry> {
+        self.entries.iter().flatten().next()
+    }
+
+    /// Queues a job for its next tick. Tells whether who sleeps until the next tick of all jobs
+    /// has to be woken.
+    pub(crate) fn queue(
+        &mut self,
+        registration: Registration,
+        next: Option<(Occurrence, Place)>,
+    ) -> bool {
+        let slot = registration.slot;
+        let Some(entry) = self.entry(registration) else {
+            return false;
+        };
+        entry.asking = None;
+        let before = std::mem::replace(&mut entry.next, next);
+        if let Some((_, place)) = before {
+            self.plan.remove(place, slot);
+        }
+        next.is_some_and(|(_, place)| self.plan.insert(place, slot))
+    }
+
+    /// Takes the next tick that is due. Its job is not due again until it is queued.
+    pub(crate) fn take_due(&mut self, clocks: Clocks) -> Option<Due> {
+        loop {
+            let (slot, basis) = self.plan.pop_due(clocks)?;
+            let Some(entry) = self.entries.get_mut(slot as usize).and_then(Option::as_mut) else {
+                continue;
+            };
+            let Some((next, _)) = entry.next.take() else {
+                continue;
+            };
+            entry.asking = Some(next);
+            return Some(Due {
+                registration: Registration {
+                    slot,
+                    number: entry.number,
+                },
+                job: entry.job.clone(),
+                since: entry.since,
+                cursor: entry.cursor,
+                next,
+                basis,
+            });
+        }
+    }
+
+    /// Lets the jobs that have not asked for any tick begin at `now`, when that is earlier.
+    pub(crate) fn set_back(&mut self, now: Timestamp) -> Vec<(Registration, Arc<Definition>)> {
+        let mut moved = Vec::new();
+        for (slot, entry) in (0..).zip(&mut self.entries) {
+            let Some(entry) = entry else { continue };
+            if entry.cursor == entry.since && entry.since > now && entry.asking.is_none() {
+                (entry.since, entry.cursor) = (now, now);
+                moved.push((
+                    Registration {
+                        slot,
+                        number: entry.number,
+                    },
+                    entry.job.clone(),
+                ));
+            }
+        }
+        moved
+    }
+
+    pub(crate) fn next_wake(&self, clocks: Clocks) -> Option<i64> {
+        self.plan.next_wake(clocks)
+    }
+}
+
+impl Entry {
+    pub(crate) fn next(&self) -> Option<Occurrence> {
+        self.next.map(|(tick, _)| tick)
+    }
+
+    /// Whether it waits to be looked up before it asks: its backlog is run from the beginning.
+    pub(crate) fn awaits_look(&self) -> bool {
+        !self.looked && matches!(self.job.misfire, Misfire::All { .. })
+    }
+
+    pub(crate) fn asking(&self) -> Option<Occurrence> {
+        self.asking
+    }
+
+    /// Remembers which tick is really asked for: of several that are due, the newest.
+    pub(crate) fn asks(&mut self, tick: Occurrence) {
+        self.asking = Some(tick);
+    }
+}

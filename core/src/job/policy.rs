@@ -1,0 +1,23 @@
+//! What becomes of ticks that nobody ran in time.
+
+/// What a node does with ticks that fell due while no node was up, or that a clock jumped over.
+///
+/// It never depends on how many there are. Ticks older than those that are run are recorded as
+/// missed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Misfire {
+    /// Run the newest missed tick once, if it is not later than
+    /// [`start_within`](crate::JobBuilder::start_within) (default: 1 h); else skip and record it.
+    #[default]
+    Once,
+    /// Run none of them; record that.
+    Skip,
+    /// Run the newest `max`, oldest first, one at a time. They wait for the lock rather than being
+    /// consumed by a run that is in the way. No limit on their lateness unless
+    /// [`start_within`](crate::JobBuilder::start_within) is given.
+    All {
+        /// How many at most.
+        max: u32,
+    },
+}

@@ -1,0 +1,232 @@
+//! The cron dialect: what a user writes, read strictly and turned into sets of values.
+
+mod duration;
+mod item;
+mod matcher;
+
+use std::fmt::Write as _;
+
+pub(super) use item::Item;
+use item::ItemParser;
+
+use super::civil::FieldSets;
+use super::error::{ScheduleError, ScheduleErrorKind as Kind};
+use super::field::Field;
+
+/// Long enough for any list that means something, short enough to read in microseconds.
+const MAX_BYTES: usize = 1_024;
+
+/// What an expression turned out to be.
+#[derive(Debug)]
+pub(super) enum Parsed<'a> {
+    Cron(Expression, Option<ZonePrefix<'a>>),
+    /// `@every`, in milliseconds.
+    Every(i64),
+}
+
+/// A `TZ=` or `CRON_TZ=` prefix.
+#[derive(Debug)]
+pub(super) struct ZonePrefix<'a> {
+    pub(super) name: &'a str,
+    /// The byte of the expression at which the name starts.
+    pub(super) at: usize,
+}
+
+/// A cron expression, read.
+#[derive(Debug)]
+pub(super) struct Expression {
+    pub(super) sets: FieldSets,
+    /// Six fields or seven, in canonical spelling.
+    pub(super) text: Box<str>,
+    /// Neither the minute nor the hour field begins with `*`: Vixie cron's fixed-time job, to which
+    /// a change of the clocks must neither add a tick nor take one.
+    pub(super) fixed_time: bool,
+}
+
+pub(super) fn parse(text: &str) -> Result<Parsed<'_>, ScheduleError> {
+    if text.len() > MAX_BYTES {
+        let found = format!("{} bytes", text.len());
+        return Err(ScheduleError::new(Kind::TooLong, "at most 1024 bytes").found(&found));
+    }
+    let mut words = words(text);
+    let prefix = match words.first() {
+        Some(&(at, word)) => ["TZ=", "CRON_TZ="].iter().find_map(|prefix| {
+            word.strip_prefix(prefix).map(|name| ZonePrefix {
+                name,
+                at: at + prefix.len(),
+            })
+        }),
+        None => None,
+    };
+    if prefix.is_some() {
+        words.remove(0);
+    }
+    match words.first() {
+        None => {
+            let error = ScheduleError::new(Kind::Empty, "five, six or seven fields or a @macro");
+            Err(error.found("nothing").at(text, text.len()))
+        }
+        Some((_, word)) if word.starts_with('@') => macros(text, &words, prefix),
+        Some(_) => Ok(Parsed::Cron(fields(text, &words)?, prefix)),
+    }
+}
+
+/// The words between blanks and the bytes at which they start.
+fn words(text: &str) -> Vec<(usize, &str)> {
+    let mut words = Vec::with_capacity(8);
+    let mut at = 0;
+    for word in text.split(|c: char| c.is_ascii_whitespace()) {
+        if !word.is_empty() {
+            words.push((at, word));
+        }
+        // Every blank is one byte.
+        at += word.len() + 1;
+    }
+    words
+}
+
+fn macros<'a>(
+    text: &'a str,
+    words: &[(usize, &'a str)],
+    prefix: Option<ZonePrefix<'a>>,
+) -> Result<Parsed<'a>, ScheduleError> {
+    let (at, name) = words[0];
+    let every = name.eq_ignore_ascii_case("@every");
+    if let Some(&(at, word)) = words.get(if every { 2 } else { 1 }) {
+        return Err(ScheduleError::new(Kind::Syntax, "the end")
+            .found(word)
+            .at(text, at));
+    }
+    if every {
+        if let Some(zone) = prefix {
+            let expected = "no zone, which a period does not have";
+            let error = ScheduleError::new(Kind::ZoneNotApplicable, expected);
+            return Err(error.found(zone.name).at(text, zone.at));
+        }
+        let (at, period) = words.get(1).copied().unwrap_or((text.len(), ""));
+        return duration::parse(text, at, period).map(Parsed::Every);
+    }
+    let fields_of = [
+        ("@yearly", "0 0 0 1 1 *"),
+        ("@annually", "0 0 0 1 1 *"),
+        ("@monthly", "0 0 0 1 * *"),
+        ("@weekly", "0 0 0 * * 0"),
+        ("@daily", "0 0 0 * * *"),
+        ("@midnight", "0 0 0 * * *"),
+        ("@hourly", "0 0 * * * *"),
+    ];
+    match fields_of
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(name))
+    {
+        Some((_, expression)) => Ok(Parsed::Cron(
+            fields(expression, &self::words(expression))?,
+            prefix,
+        )),
+        None => {
+            let expected =
+                "@yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly or @every";
+            Err(ScheduleError::new(Kind::UnknownMacro, expected)
+                .found(name)
+                .at(text, at))
+        }
+    }
+}
+
+fn fields(text: &str, words: &[(usize, &str)]) -> Result<Expression, ScheduleError> {
+    let names = match words.len() {
+        5 => &Field::ALL[1..6],
+        6 => &Field::ALL[..6],
+        7 => &Field::ALL[..],
+        count => {
+            let expected = "five, six or seven fields: [second] minute hour day-of-month month day-of-week [year]";
+            let found = if count == 1 {
+                "1 field".to_owned()
+            } else {
+                format!("{count} fields")
+            };
+            let at = words.get(7).map_or(text.len(), |&(at, _)| at);
+            return Err(ScheduleError::new(Kind::FieldCount, expected)
+                .found(&found)
+                .at(text, at));
+        }
+    };
+    let mut items: [Vec<Item>; 7] = Default::default();
+    for (&field, &(at, word)) in names.iter().zip(words) {
+        items[field as usize] = list(text, field, at, word)?;
+    }
+    if words.len() == 5 {
+        items[Field::Second as usize] = vec![Item::Range {
+            from: 0,
+            to: 0,
+            step: 1,
+        }];
+    }
+    if words.len() < 7 {
+        items[Field::Year as usize] = vec![Item::All { step: 1 }];
+    }
+    let sets = matcher::sets(&items)?;
+    if sets.at_or_after(0).is_none() {
+        let day = names
+            .iter()
+            .position(|&field| field == Field::DayOfMonth)
+            .unwrap_or(0);
+        let (at, word) = words[day];
+        let error = ScheduleError::new(
+            Kind::NeverFires,
+            "a date that exists in one of its months and years",
+        );
+        return Err(error.in_field(Field::DayOfMonth).found(word).at(text, at));
+    }
+    let starred = |field: Field| matches!(items[field as usize][0], Item::All { .. });
+    let fixed_time = !starred(Field::Minute) && !starred(Field::Hour);
+    Ok(Expression {
+        sets,
+        text: canonical(&items),
+        fixed_time,
+    })
+}
+
+fn list(text: &str, field: Field, at: usize, word: &str) -> Result<Vec<Item>, ScheduleError> {
+    let mut items = Vec::new();
+    let mut start = at;
+    for part in word.split(',') {
+        // `?` is a whole field, never one of several.
+        if part == "?" && part.len() != word.len() {
+            let error = ScheduleError::new(Kind::Syntax, field.expected()).in_field(field);
+            return Err(error.found(part).at(text, start));
+        }
+        let item = ItemParser::new(text, field, start, start + part.len()).parse()?;
+        if !items.contains(&item) {
+            items.push(item);
+        }
+        start += part.len() + 1;
+    }
+    Ok(items)
+}
+
+/// Whether any item is a bare `*`, which makes the field no restriction.
+fn is_any(items: &[Item]) -> bool {
+    items.contains(&Item::All { step: 1 })
+}
+
+fn canonical(items: &[Vec<Item>; 7]) -> Box<str> {
+    let mut text = String::new();
+    let shown = if is_any(&items[Field::Year as usize]) {
+        6
+    } else {
+        7
+    };
+    for (index, items) in items[..shown].iter().enumerate() {
+        for (place, item) in items.iter().enumerate() {
+            let lead = match (index, place) {
+                (0, 0) => "",
+                (_, 0) => " ",
+                _ => ",",
+            };
+            // A String takes everything.
+            let _ = write!(text, "{lead}{item}");
+        }
+    }
+    text.into_boxed_str()
+}

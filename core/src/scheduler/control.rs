@@ -1,0 +1,232 @@
+//! Working a scheduler that runs.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tokio::sync::oneshot;
+
+use super::{ClockPolicy, Health, JobStatus};
+use crate::engine::{Core, EventStream, Fault, RunNowError, next_tick};
+use crate::job::{Definition, Job, JobError};
+use crate::{BackendError, JobId, NodeId, OpenRun, Record, RecordQuery, RunId, RunState};
+
+/// Works a scheduler that runs: for handlers, admin routes and tests. Cheap to clone; it does not
+/// keep the scheduler running.
+#[derive(Clone, Debug)]
+pub struct Control {
+    pub(super) core: Arc<Core>,
+}
+
+impl Control {
+    pub(super) fn new(core: Arc<Core>) -> Self {
+        Self { core }
+    }
+
+    /// The node's name.
+    pub fn node_id(&self) -> &NodeId {
+        &self.core.node
+    }
+
+    /// Registers a job, from now on.
+    ///
+    /// # Errors
+    ///
+    /// Something is wrong with the job, there is one of its id, or the scheduler was shut down.
+    pub fn add(&self, job: Job) -> Result<(), JobError> {
+        if self.core.stopping.is_cancelled() {
+            return Err(JobError::ShutDown);
+        }
+        self.register(Definition::check(job)?)
+    }
+
+    pub(super) fn register(&self, job: Definition) -> Result<(), JobError> {
+        let (core, job) = (&self.core, Arc::new(job));
+        let now = core.clock.now();
+        self.check_schedule(&job, now)?;
+        let Some(registration) = core.table().insert(job.clone(), now) else {
+            return Err(JobError::Duplicate(job.id.clone()));
+        };
+        core.settle(registration, &job, now);
+        core.spawn(core.clone().look_up(registration, job));
+        Ok(())
+    }
+
+    fn check_schedule(&self, job: &Definition, now: Timestamp) -> Result<(), JobError> {
+        match next_tick(job, now) {
+            Ok(_) => Ok(()),
+            Err(Fault(message)) => Err(JobError::SchedulePanicked {
+                job: job.id.clone(),
+                message,
+            }),
+        }
+    }
+
+    /// Takes a job out: whether there was one. A run of it goes on to its end and is recorded; a
+    /// tick that is being asked for is still run if it is granted.
+    pub fn remove(&self, id: &str) -> bool {
+        self.core.table().remove(id).is_some()
+    }
+
+    /// Puts a job in the place of the one of its id, or registers it if there is none. A run of
+    /// the old one goes on to its end.
+    ///
+    /// Under the same schedule no tick is lost or repeated; another one begins now.
+    ///
+    /// # Errors
+    ///
+    /// As for [`add`](Self::add); the old job then stays.
+    pub fn replace(&self, job: Job) -> Result<(), JobError> {
+        let core = &self.core;
+        if core.stopping.is_cancelled() {
+            return Err(JobError::ShutDown);
+        }
+        let (job, now) = (Arc::new(Definition::check(job)?), core.clock.now());
+        self.check_schedule(&job, now)?;
+        let mut table = core.table();
+        let mut cursor = now;
+        let mut since = now;
+        if let Some(old) = table.remove(job.id.as_str())
+            && old.job.fingerprint == job.fingerprint
+        {
+            // What is being asked for is left to the one who asks.
+            cursor = old
+                .asking()
+                .map_or(old.cursor, |tick| tick.at().max(old.cursor));
+            since = old.since;
+        }
+        let registration = table.insert(job.clone(), cursor);
+        if let Some(entry) = registration.and_then(|it| table.entry(it)) {
+            entry.since = since;
+        }
+        drop(table);
+        if let Some(registration) = registration {
+            core.settle(registration, &job, cursor);
+            core.spawn(core.clone().look_up(registration, job));
+        }
+        Ok(())
+    }
+
+    /// Runs a job now, beside its schedule, and returns the run's id once it is granted. It
+    /// consumes no tick.
+    ///
+    /// # Errors
+    ///
+    /// There is no such job here, another run of it holds the lock, or the backend could not be
+    /// asked within the lock's TTL.
+    ///
+    /// # Cancel safety
+    ///
+    /// When the call is dropped the run may take place all the same.
+    pub async fn run_now(&self, id: &str) -> Result<RunId, RunNowError> {
+        let core = &self.core;
+        let job = core.table().find(id).map(|(_, entry)| entry.job.clone());
+        let job = job.ok_or_else(|| RunNowError::UnknownJob(id.to_owned()))?;
+        let (sender, receiver) = oneshot::channel();
+        core.spawn(core.clone().run_manually(job, sender));
+        receiver.await.unwrap_or(Err(RunNowError::ShutDown))
+    }
+
+    /// The next `n` ticks of a job, by this node's clock; `None` if there is no such job here.
+    pub fn next(&self, id: &str, n: usize) -> Option<Vec<Timestamp>> {
+        let job = self
+            .core
+            .table()
+            .find(id)
+            .map(|(_, entry)| entry.job.clone())?;
+        let mut after = self.core.clock.now();
+        let mut ticks = Vec::new();
+        while ticks.len() < n {
+            let Ok(Some(tick)) = next_tick(&job, after) else {
+                break;
+            };
+            after = tick.at();
+            ticks.push(after);
+        }
+        Some(ticks)
+    }
+
+    /// The jobs registered on this node, in the order of their ids.
+    pub fn jobs(&self) -> Vec<JobStatus> {
+        let live = self.core.live.all();
+        let table = self.core.table();
+        let status = |entry: &&crate::engine::Entry| JobStatus {
+            id: entry.job.id.clone(),
+            schedule: entry.job.schedule.to_string(),
+            next: entry.next(),
+            running: live
+                .iter()
+                .filter(|(_, run)| run.job == entry.job.id)
+                .count(),
+        };
+        table.jobs().iter().map(status).collect()
+    }
+
+    /// The newest `limit` records of a job, of all nodes, newest first.
+    ///
+    /// A record that says `Running` although its run does not hold the lock is closed as
+    /// `Abandoned`, here and in the store: its node has died, or has yet to tell how it ended. So
+    /// is a granted run that never came to be recorded.
+    ///
+    /// # Errors
+    ///
+    /// The id is none, or the backend could not be asked.
+    pub async fn history(&self, id: &str, limit: usize) -> Result<Vec<Record>, HistoryError> {
+        let (core, job) = (&self.core, JobId::new(id)?);
+        let query = RecordQuery::newest(job.clone(), limit);
+        let mut records = core.list(&query).await?;
+        // The lock is looked at after the records: a run that ends in between is not taken for
+        // abandoned, since its own end is final.
+        let state = core.inspect(&crate::LockKey::of(&job)).await?;
+        let holds = |run: RunId| state.held.as_ref().is_some_and(|held| held.run_id == run);
+        let now = core.clock.now();
+        let known: Vec<_> = records.iter().map(|record| record.run_id).collect();
+        let unrecorded = |run: &&OpenRun| !holds(run.run_id) && !known.contains(&run.run_id);
+        let mut closed = Vec::new();
+        for run in state.open_runs.iter().filter(unrecorded) {
+            closed.push(Record::abandoned(job.clone(), run, now));
+        }
+        for record in &records {
+            if record.state == RunState::Running && !holds(record.run_id) {
+                let mut end = record.clone();
+                end.state = RunState::Abandoned;
+                end.ended = Some(now);
+                closed.push(end);
+            }
+        }
+        if !closed.is_empty() {
+            for record in &closed {
+                core.save(record).await?;
+            }
+            // As the store has them: a run's own end may have come before.
+            records = core.list(&query).await?;
+        }
+        Ok(records)
+    }
+
+    /// What happens on this node from now on.
+    pub fn events(&self) -> EventStream {
+        self.core.events.listen()
+    }
+
+    /// Signs of life.
+    pub fn health(&self) -> Health {
+        Health::of(&self.core)
+    }
+
+    /// What this node does about the skew of its clock.
+    pub fn clock_policy(&self) -> ClockPolicy {
+        self.core.clock_policy
+    }
+}
+
+/// Why there is no history to show.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HistoryError {
+    /// The id is none.
+    #[error("no history")]
+    Id(#[from] crate::IdError),
+    /// The backend could not be asked.
+    #[error("the backend could not be asked")]
+    Backend(#[from] BackendError),
+}
