@@ -83,6 +83,10 @@ fn text(items: &[Vec<Item>; 7]) -> String {
             // A String takes everything.
             let _ = match (field, *item) {
                 (Field::DayOfWeek, item) => weekdays(&mut text, item),
+                // The crate takes no step that leaves the field at once.
+                (_, Item::All { step }) if step == field.size() => {
+                    write!(text, "{},", field.min())
+                }
                 (_, item) => write!(text, "{item},"),
             };
         }
