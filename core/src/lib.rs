@@ -3,6 +3,6 @@
 pub mod schedule;
 
 pub use schedule::{
-    Field, Fingerprint, Occurrences, OnGap, OnRepeat, ParseFingerprintError, Schedule,
-    ScheduleError, ScheduleErrorKind, TickCount,
+    Effect, ExplainedTick, Field, Fingerprint, Occurrences, OnGap, OnRepeat, ParseFingerprintError,
+    Schedule, ScheduleError, ScheduleErrorKind, TickCount,
 };
