@@ -29,8 +29,8 @@ pub use occurrence::Occurrence;
 pub use record::{Record, RecordQuery, RecordStore, RunState, RunStateError, SkipReason, TickSpan};
 pub use run_id::{Holder, RunId, RunIdError};
 pub use schedule::{
-    Field, Fingerprint, Occurrences, OnGap, OnRepeat, ParseFingerprintError, Schedule,
-    ScheduleError, ScheduleErrorKind, TickCount,
+    Effect, ExplainedTick, Field, Fingerprint, Occurrences, OnGap, OnRepeat, ParseFingerprintError,
+    Schedule, ScheduleError, ScheduleErrorKind, TickCount,
 };
 pub use scheduler::{
     ClockPolicy, Control, Health, HistoryError, JobStatus, LeftRun, Scheduler, SchedulerBuilder,

@@ -74,8 +74,8 @@ mod tests {
         while date.year() < 2410 {
             let (y, m, d) = (
                 i64::from(date.year()),
-                date.month() as u32,
-                date.day() as u32,
+                u32::try_from(date.month()).unwrap(),
+                u32::try_from(date.day()).unwrap(),
             );
             assert_eq!(days(y, m, d), day);
             assert_eq!(
@@ -86,8 +86,14 @@ mod tests {
                     day: d
                 }
             );
-            assert_eq!(month_len(y, m), date.days_in_month() as u32);
-            assert_eq!(weekday(day), date.weekday().to_sunday_zero_offset() as u32);
+            assert_eq!(
+                month_len(y, m),
+                u32::try_from(date.days_in_month()).unwrap()
+            );
+            assert_eq!(
+                weekday(day),
+                u32::try_from(date.weekday().to_sunday_zero_offset()).unwrap()
+            );
             date = date.tomorrow().unwrap();
             day += 1;
         }

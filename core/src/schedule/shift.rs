@@ -104,7 +104,7 @@ pub(super) fn at_or_after(sets: &FieldSets, zone: &Zone, rules: Rules, from: i64
 }
 
 /// Whether a time that `stretch` left out at its start fires at its start.
-fn fires_after_gap(sets: &FieldSets, rules: Rules, stretch: &Stretch) -> bool {
+pub(super) fn fires_after_gap(sets: &FieldSets, rules: Rules, stretch: &Stretch) -> bool {
     if stretch.shift <= 0 || stretch.shift >= rules.gap_below {
         return false;
     }

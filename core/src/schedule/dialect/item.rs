@@ -108,16 +108,8 @@ impl<'a> ItemParser<'a> {
             // 7 is Sunday, from which a step counts as from 0.
             let from = if weekday { from % 7 } else { from };
             return Ok(match self.step()? {
-                Some(step) => Item::Range {
-                    from,
-                    to: self.field.max(),
-                    step,
-                },
-                None => Item::Range {
-                    from,
-                    to: from,
-                    step: 1,
-                },
+                Some(step) => range(from, self.field.max(), step),
+                None => range(from, from, 1),
             });
         }
         let to = self.value()?;
@@ -131,7 +123,7 @@ impl<'a> ItemParser<'a> {
             (from, to)
         };
         let step = self.step()?.unwrap_or(1);
-        Ok(Item::Range { from, to, step })
+        Ok(range(from, to, step))
     }
 
     fn step(&mut self) -> Result<Option<u16>, ScheduleError> {
@@ -226,6 +218,18 @@ impl<'a> ItemParser<'a> {
 
 fn ends_with_l(word: &str) -> bool {
     word.ends_with(['L', 'l'])
+}
+
+/// A range, or a single value where the step leaves it at once. One that wraps is left as it is.
+fn range(from: u16, to: u16, step: u16) -> Item {
+    if from <= to && step > to - from {
+        return Item::Range {
+            from,
+            to: from,
+            step: 1,
+        };
+    }
+    Item::Range { from, to, step }
 }
 
 /// A range of weekdays, where 7 is Sunday at either end and the range may wrap round Saturday.

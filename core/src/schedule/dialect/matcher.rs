@@ -9,13 +9,13 @@ use std::str::FromStr as _;
 
 use cron::TimeUnitSpec;
 
-use super::{Item, is_any};
+use super::{Item, Items, is_any};
 use crate::schedule::civil::FieldSets;
 use crate::schedule::days::DaySet;
 use crate::schedule::error::{ScheduleError, ScheduleErrorKind as Kind};
 use crate::schedule::field::Field;
 
-pub(super) fn sets(items: &[Vec<Item>; 7]) -> Result<FieldSets, ScheduleError> {
+pub(super) fn sets(items: &Items) -> Result<FieldSets, ScheduleError> {
     let text = text(items);
     let expanded = cron::Schedule::from_str(&text).map_err(|_| {
         ScheduleError::new(Kind::Internal, "a text the field matcher takes").found(&text)
@@ -40,7 +40,7 @@ pub(super) fn sets(items: &[Vec<Item>; 7]) -> Result<FieldSets, ScheduleError> {
     })
 }
 
-fn days(items: &[Vec<Item>; 7], expanded: &cron::Schedule) -> DaySet {
+fn days(items: &Items, expanded: &cron::Schedule) -> DaySet {
     let (of_month, of_week) = (
         &items[Field::DayOfMonth as usize],
         &items[Field::DayOfWeek as usize],
@@ -71,7 +71,7 @@ fn days(items: &[Vec<Item>; 7], expanded: &cron::Schedule) -> DaySet {
 }
 
 /// Six fields or seven as the crate reads them.
-fn text(items: &[Vec<Item>; 7]) -> String {
+fn text(items: &Items) -> String {
     let mut text = String::with_capacity(48);
     for field in Field::ALL {
         let items = &items[field as usize];
@@ -83,6 +83,10 @@ fn text(items: &[Vec<Item>; 7]) -> String {
             // A String takes everything.
             let _ = match (field, *item) {
                 (Field::DayOfWeek, item) => weekdays(&mut text, item),
+                // The crate takes no step that leaves the field at once.
+                (_, Item::All { step }) if step == field.size() => {
+                    write!(text, "{},", field.min())
+                }
                 (_, item) => write!(text, "{item},"),
             };
         }

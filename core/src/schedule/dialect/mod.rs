@@ -16,6 +16,9 @@ use super::field::Field;
 /// Long enough for any list that means something, short enough to read in microseconds.
 const MAX_BYTES: usize = 1_024;
 
+/// What stands in each of the seven fields, as written.
+pub(super) type Items = [Vec<Item>; 7];
+
 /// What an expression turned out to be.
 #[derive(Debug)]
 pub(super) enum Parsed<'a> {
@@ -134,12 +137,39 @@ fn macros<'a>(
 }
 
 fn fields(text: &str, words: &[(usize, &str)]) -> Result<Expression, ScheduleError> {
+    let items = items(text, words)?;
+    let sets = matcher::sets(&items)?;
+    if sets.at_or_after(0).is_none() {
+        let day = is_any(&items[Field::DayOfWeek as usize]);
+        let field = if day {
+            Field::DayOfMonth
+        } else {
+            Field::DayOfWeek
+        };
+        // Without a second the fields are one to the left.
+        let (at, word) = words[field as usize - usize::from(words.len() == 5)];
+        let expected = "a day that exists in one of its months and years (it can never fire)";
+        let error = ScheduleError::new(Kind::NeverFires, expected).in_field(field);
+        return Err(error.found(word).at(text, at));
+    }
+    let starred = |field: Field| matches!(items[field as usize][0], Item::All { .. });
+    let fixed_time = !starred(Field::Minute) && !starred(Field::Hour);
+    Ok(Expression {
+        sets,
+        text: canonical(&items),
+        fixed_time,
+    })
+}
+
+/// The items of each field, those left out filled in.
+fn items(text: &str, words: &[(usize, &str)]) -> Result<Items, ScheduleError> {
     let names = match words.len() {
         5 => &Field::ALL[1..6],
         6 => &Field::ALL[..6],
         7 => &Field::ALL[..],
         count => {
-            let expected = "five, six or seven fields: [second] minute hour day-of-month month day-of-week [year]";
+            let expected = "five, six or seven fields: \
+                            [second] minute hour day-of-month month day-of-week [year]";
             let found = if count == 1 {
                 "1 field".to_owned()
             } else {
@@ -151,40 +181,23 @@ fn fields(text: &str, words: &[(usize, &str)]) -> Result<Expression, ScheduleErr
                 .at(text, at));
         }
     };
-    let mut items: [Vec<Item>; 7] = Default::default();
+    let mut items = Items::default();
+    items[Field::Second as usize] = vec![Item::Range {
+        from: 0,
+        to: 0,
+        step: 1,
+    }];
+    items[Field::Year as usize] = vec![Item::All { step: 1 }];
     for (&field, &(at, word)) in names.iter().zip(words) {
         items[field as usize] = list(text, field, at, word)?;
     }
-    if words.len() == 5 {
-        items[Field::Second as usize] = vec![Item::Range {
-            from: 0,
-            to: 0,
-            step: 1,
-        }];
-    }
-    if words.len() < 7 {
-        items[Field::Year as usize] = vec![Item::All { step: 1 }];
-    }
-    let sets = matcher::sets(&items)?;
-    if sets.at_or_after(0).is_none() {
-        let day = names
-            .iter()
-            .position(|&field| field == Field::DayOfMonth)
-            .unwrap_or(0);
-        let (at, word) = words[day];
-        let error = ScheduleError::new(
-            Kind::NeverFires,
-            "a date that exists in one of its months and years",
-        );
-        return Err(error.in_field(Field::DayOfMonth).found(word).at(text, at));
-    }
-    let starred = |field: Field| matches!(items[field as usize][0], Item::All { .. });
-    let fixed_time = !starred(Field::Minute) && !starred(Field::Hour);
-    Ok(Expression {
-        sets,
-        text: canonical(&items),
-        fixed_time,
-    })
+    Ok(items)
+}
+
+/// The items of a canonical text, once more: they are not kept.
+pub(super) fn canonical_items(text: &str) -> Items {
+    // Whatever made the text has read it before.
+    items(text, &words(text)).unwrap_or_default()
 }
 
 fn list(text: &str, field: Field, at: usize, word: &str) -> Result<Vec<Item>, ScheduleError> {
@@ -206,11 +219,11 @@ fn list(text: &str, field: Field, at: usize, word: &str) -> Result<Vec<Item>, Sc
 }
 
 /// Whether any item is a bare `*`, which makes the field no restriction.
-fn is_any(items: &[Item]) -> bool {
+pub(super) fn is_any(items: &[Item]) -> bool {
     items.contains(&Item::All { step: 1 })
 }
 
-fn canonical(items: &[Vec<Item>; 7]) -> Box<str> {
+fn canonical(items: &Items) -> Box<str> {
     let mut text = String::new();
     let shown = if is_any(&items[Field::Year as usize]) {
         6
