@@ -10,3 +10,8 @@ pub use link::Link;
 pub use spawner::NodeSpawner;
 // The clock with skew, drift and steps lives with the trait.
 pub use tidelock::TestClock;
+
+/// The examples of the README, which are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

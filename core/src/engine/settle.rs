@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use tokio::select;
 
 use super::Core;
+use super::ask::Asking;
 use super::events::EventKind;
 use super::misfire::instant;
 use super::plan::{Basis, Place};
@@ -59,17 +60,35 @@ impl Core {
             Ok(next) => {
                 let usual = |tick| (self.basis(), due_at(job, tick));
                 let next = next.map(|tick| (tick, place(tick).unwrap_or_else(|| usual(tick))));
-                let mut table = self.table();
-                if let Some(entry) = table.entry(registration) {
-                    entry.cursor = cursor;
-                }
-                let first = table.queue(registration, next);
-                drop(table);
-                if first {
-                    self.wake.notify_one();
-                }
+                self.queue(registration, cursor, next);
             }
             Err(fault) => self.schedule_faulted(job, &fault),
+        }
+    }
+
+    /// Queues a job whose tick is answered or given up for the one after it.
+    pub(crate) fn settle_after(&self, asking: &Asking) {
+        let job = &asking.due.job;
+        let next = asking
+            .successor
+            .map(|tick| (tick, (self.basis(), due_at(job, tick))));
+        self.queue(asking.due.registration, asking.tick.occurrence.at(), next);
+    }
+
+    fn queue(
+        &self,
+        registration: Registration,
+        cursor: Timestamp,
+        next: Option<(Occurrence, Place)>,
+    ) {
+        let mut table = self.table();
+        if let Some(entry) = table.entry(registration) {
+            entry.cursor = cursor;
+        }
+        let first = table.queue(registration, next);
+        drop(table);
+        if first {
+            self.wake.notify_one();
         }
     }
 
