@@ -3,6 +3,8 @@
 pub mod conformance;
 pub mod faults;
 mod link;
+#[cfg(feature = "redis")]
+pub mod servers;
 mod spawner;
 
 pub use faults::{Chaos, Fault, Faults, Op};

@@ -1,0 +1,176 @@
+//! How the backend is set up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::{Client, IntoConnectionInfo, ProtocolVersion};
+use tidelock::{BackendError, ErrorKind};
+
+use crate::RedisBackend;
+use crate::connection::{Origin, SharedConnection, Timeouts, Wire};
+use crate::error::{BACKEND, failed};
+use crate::keys::Namespace;
+
+/// How much of a history is kept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) keep: u64,
+    pub(crate) max_age_ms: u64,
+}
+
+/// Settings of a [`RedisBackend`], and the ways to connect one.
+///
+/// ```no_run
+/// # async fn connect() -> Result<(), tidelock::BackendError> {
+/// use std::time::Duration;
+/// use tidelock_redis::RedisBackend;
+///
+/// let backend = RedisBackend::builder("billing")
+///     .keep(1_000)
+///     .max_age(Duration::from_secs(90 * 86_400))
+///     .connect("redis://user:password@redis.internal/0")
+///     .await?;
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "settings do nothing until a backend is connected"]
+pub struct RedisBackendBuilder {
+    namespace: String,
+    keep: u64,
+    max_age: Duration,
+    timeouts: Timeouts,
+    pub(crate) allow_eviction: bool,
+}
+
+impl RedisBackendBuilder {
+    pub(crate) fn new(namespace: impl Into<String>) -> Self {
+        Self {
+            namespace: namespace.into(),
+            keep: 100,
+            max_age: Duration::from_secs(7 * 24 * 60 * 60),
+            timeouts: Timeouts {
+                connect: Duration::from_millis(500),
+                operation: Duration::from_secs(1),
+            },
+            allow_eviction: false,
+        }
+    }
+
+    /// How many runs of each job are kept; ticks that did not run are counted apart. Default: 100.
+    ///
+    /// All nodes of a fleet should agree: each trims by its own number.
+    pub fn keep(mut self, runs: u32) -> Self {
+        self.keep = runs.into();
+        self
+    }
+
+    /// How long a record is kept after it last changed. Default: 7 days.
+    pub fn max_age(mut self, age: Duration) -> Self {
+        self.max_age = age;
+        self
+    }
+
+    /// How long a connection may take to come up. Default: 500 ms.
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.timeouts.connect = timeout;
+        self
+    }
+
+    /// How long any operation may take, repeated tries included. Default: 1 s.
+    ///
+    /// A renewal takes at most a quarter of its lock's life, whatever is set here.
+    pub fn operation_timeout(mut self, timeout: Duration) -> Self {
+        self.timeouts.operation = timeout;
+        self
+    }
+
+    /// Takes a server that may evict marks and tokens when its memory is full.
+    ///
+    /// A tick whose mark was evicted can run again: without this, connecting to such a server is
+    /// an error.
+    pub fn allow_eviction(mut self) -> Self {
+        self.allow_eviction = true;
+        self
+    }
+
+    /// Connects to the server at `redis://user:password@host:port/database`, and looks at how it is
+    /// set up: see [`RedisBackend::preflight`].
+    ///
+    /// # Errors
+    ///
+    /// The URL or the namespace is none, the server cannot be reached or refuses the user, or it
+    /// is set up in a way that cannot work.
+    pub async fn connect(self, url: &str) -> Result<RedisBackend, BackendError> {
+        let backend = self.connect_lazy(url)?;
+        backend.preflight().await?.check()?;
+        Ok(backend)
+    }
+
+    /// Sets everything up for the server at `url` without waiting for it: a service starts while
+    /// its Redis is away, and [`RedisBackend::preflight`] may be called later.
+    ///
+    /// # Errors
+    ///
+    /// The URL or the namespace is none.
+    pub fn connect_lazy(self, url: &str) -> Result<RedisBackend, BackendError> {
+        let client = client(url).map_err(|error| failed("connect", error))?;
+        self.over(Origin::Server(client))
+    }
+
+    /// Uses a client that the application has: its address, user and certificates, on a connection
+    /// of the backend's own.
+    ///
+    /// # Errors
+    ///
+    /// The namespace is none.
+    pub fn from_client(self, client: Client) -> Result<RedisBackend, BackendError> {
+        self.over(Origin::Server(client))
+    }
+
+    /// Uses a connection that the application has. How it reconnects is up to it.
+    ///
+    /// # Errors
+    ///
+    /// The namespace is none.
+    pub fn from_connection(
+        self,
+        connection: impl SharedConnection,
+    ) -> Result<RedisBackend, BackendError> {
+        self.over(Origin::Given(Arc::new(connection)))
+    }
+
+    fn over(self, origin: Origin) -> Result<RedisBackend, BackendError> {
+        let zero = self.timeouts.connect.is_zero() || self.timeouts.operation.is_zero();
+        if zero {
+            return Err(BackendError::new(
+                ErrorKind::Misconfigured,
+                BACKEND,
+                "connect",
+            ));
+        }
+        let limits = Limits {
+            keep: self.keep,
+            // A thousand years: no more than a Lua number holds exactly.
+            max_age_ms: u64::try_from(self.max_age.as_millis())
+                .unwrap_or(u64::MAX)
+                .min(1_000 * 366 * 86_400_000),
+        };
+        Ok(RedisBackend {
+            namespace: Namespace::new(self.namespace)?,
+            limits,
+            operation_timeout: self.timeouts.operation,
+            allow_eviction: self.allow_eviction,
+            wire: Arc::new(Wire::new(origin, self.timeouts)),
+        })
+    }
+}
+
+/// A client with the settings that the backend wants of its connections.
+fn client(url: &str) -> redis::RedisResult<Client> {
+    let info = url.into_connection_info()?;
+    let settings = info.redis_settings().clone();
+    // Version 3 of the protocol tells of a broken connection even when it is idle.
+    let settings = settings.set_protocol(ProtocolVersion::RESP3);
+    let tcp = info.tcp_settings().clone().set_nodelay(true);
+    Client::open(info.set_redis_settings(settings).set_tcp_settings(tcp))
+}

@@ -1,0 +1,19 @@
+#![doc = include_str!("../README.md")]
+
+mod backend;
+mod calls;
+mod config;
+mod connection;
+mod error;
+mod keys;
+mod locks;
+mod preflight;
+mod records;
+mod reply;
+mod script;
+mod text;
+
+pub use backend::RedisBackend;
+pub use config::RedisBackendBuilder;
+pub use connection::SharedConnection;
+pub use preflight::{Finding, Preflight, Severity};

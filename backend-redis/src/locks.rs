@@ -1,0 +1,311 @@
+//! Locks: the calls, and what their answers mean.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tidelock::{
+    AcquireRequest, Acquisition, Answer, BackendError, Clear, Consumed, FencingToken, Grant,
+    HeldBy, Holder, IfHeld, Intent, Lease, LockKey, LockState, Mark, MarkPoint, Moved, Occurrence,
+    OpenRun, Release, Renewal, RunState, SkipReason, Taken,
+};
+
+use crate::keys::{Keys, Part};
+use crate::reply::{Fields, Reply, microseconds};
+use crate::script::{self, Call, Script};
+use crate::text::{node_json, read_tick, tick_text, token_text};
+
+const LOCKS: [Part; 3] = [Part::Lock, Part::Mark, Part::Open];
+
+/// An `acquire`, or the first arguments of a `begin`.
+pub(crate) fn ask(script: &'static Script, keys: &Keys, request: &AcquireRequest) -> Call {
+    let parts = if script.operation == "begin" {
+        [&LOCKS[..], &Part::HISTORY].concat()
+    } else {
+        LOCKS.to_vec()
+    };
+    let tick = request
+        .occurrence
+        .map(|tick| format!("{:015}", tick.as_millisecond()));
+    let intent = match request.intent {
+        Intent::Skip(reason) => RunState::Skipped(reason).as_str(),
+        _ => "run",
+    };
+    let if_held = match request.if_held {
+        IfHeld::Consume => "consume",
+        _ => "leave",
+    };
+    let skew = request.skew.map(|skew| skew.as_nanos().to_string());
+    Call::new(script, keys, &parts)
+        .arg(request.holder.as_str())
+        .arg(request.run_id.to_string())
+        .arg(request.node.as_str())
+        .arg(node_json(&request.node))
+        .arg(tick.unwrap_or_default())
+        .arg(tick_text(request.occurrence))
+        .arg(request.fingerprint.to_string())
+        .arg(milliseconds(request.ttl))
+        .arg(format!("{:018}", earliest(request)))
+        .arg(intent)
+        .arg(if_held)
+        .arg(skew.unwrap_or_default())
+}
+
+/// The first microsecond by the server's clock at which the tick is not too early.
+fn earliest(request: &AcquireRequest) -> u128 {
+    let tick = request.occurrence.map_or(0, Occurrence::as_millisecond);
+    let tick = u128::from(tick.unsigned_abs()) * 1_000_000;
+    tick.saturating_sub(request.max_ahead.as_nanos())
+        .div_ceil(1_000)
+}
+
+/// A time to live for the server: at least its smallest, and less than what it takes for an error.
+fn milliseconds(ttl: Duration) -> String {
+    const CENTURY: u128 = 100 * 366 * 24 * 60 * 60 * 1_000;
+    ttl.as_nanos()
+        .div_ceil(1_000_000)
+        .clamp(1, CENTURY)
+        .to_string()
+}
+
+pub(crate) fn renew(keys: &Keys, lease: &Lease, ttl: Duration) -> Call {
+    Call::new(&script::RENEW, keys, &[Part::Lock])
+        .arg(lease.holder.as_str())
+        .arg(token_text(lease.token))
+        .arg(milliseconds(ttl))
+}
+
+pub(crate) fn release(keys: &Keys, lease: &Lease) -> Call {
+    with_lease(
+        Call::new(&script::RELEASE, keys, &[Part::Lock, Part::Open]),
+        lease,
+    )
+}
+
+/// The release's part of a `finish`.
+pub(crate) fn finish(keys: &Keys, lease: &Lease) -> Call {
+    let parts = [&[Part::Lock, Part::Open][..], &Part::HISTORY].concat();
+    with_lease(Call::new(&script::FINISH, keys, &parts), lease)
+}
+
+fn with_lease(call: Call, lease: &Lease) -> Call {
+    call.arg(lease.holder.as_str())
+        .arg(lease.run_id.to_string())
+        .arg(token_text(lease.token))
+}
+
+pub(crate) fn inspect(keys: &Keys) -> Call {
+    Call::new(&script::INSPECT, keys, &LOCKS)
+}
+
+pub(crate) fn force_release(keys: &Keys, clear: Clear) -> Call {
+    let what = match clear {
+        Clear::Lock => "lock",
+        Clear::LockAndMark => "lock-and-mark",
+    };
+    Call::new(&script::FORCE_RELEASE, keys, &[Part::Lock, Part::Mark]).arg(what)
+}
+
+/// What was answered to an `acquire` or `begin`, and why a record was not stored.
+pub(crate) fn acquisition(
+    request: &AcquireRequest,
+    mut reply: Reply,
+) -> Result<(Answer<Acquisition>, String), BackendError> {
+    let clock = reply.clock()?;
+    let unsaved = reply.text()?;
+    let acquisition = match reply.text()?.as_str() {
+        "granted" => {
+            let token = token(&mut reply)?;
+            let previous = point(&reply.text()?, &reply)?;
+            let open = reply.texts()?;
+            let abandoned = open
+                .iter()
+                .map(|text| open_run(text, &reply))
+                .collect::<Result<_, _>>()?;
+            Acquisition::Granted(Grant::new(lease(request, token), previous, abandoned))
+        }
+        "consumed" => {
+            let reason = skip_reason(&reply.text()?, &reply)?;
+            let blocked_by = match reply.text()?.as_str() {
+                "" => None,
+                run => Some(
+                    run.parse()
+                        .map_err(|_| reply.odd("the run in the way has no id"))?,
+                ),
+            };
+            let previous = point(&reply.text()?, &reply)?;
+            Acquisition::Consumed(Consumed::new(reason, blocked_by, previous))
+        }
+        "taken" => {
+            let running = reply.text()? == "1";
+            let mark = mark(&request.key, &reply.fields()?, &reply)?;
+            let mark = mark.ok_or_else(|| reply.odd("there is no mark"))?;
+            Acquisition::AlreadyTaken(Taken::new(mark, running))
+        }
+        "early" => Acquisition::TooEarly {
+            by: too_early_by(request, clock),
+        },
+        "held" => {
+            let left = reply.parsed::<i64>("the lock's life makes no sense")?;
+            let fields = reply.fields()?;
+            Acquisition::Held(held(&fields, left)?)
+        }
+        "expired" => Acquisition::Expired(lease(request, token(&mut reply)?)),
+        _ => return Err(reply.odd("an unknown answer")),
+    };
+    Ok((Answer::new(acquisition, Some(clock)), unsaved))
+}
+
+fn too_early_by(request: &AcquireRequest, clock: Timestamp) -> Duration {
+    let now = u128::try_from(clock.as_microsecond()).unwrap_or(0);
+    let left = earliest(request).saturating_sub(now);
+    Duration::from_micros(u64::try_from(left).unwrap_or(u64::MAX))
+}
+
+fn lease(request: &AcquireRequest, token: FencingToken) -> Lease {
+    Lease::new(
+        request.key.clone(),
+        request.holder.clone(),
+        request.run_id,
+        token,
+    )
+}
+
+fn token(reply: &mut Reply) -> Result<FencingToken, BackendError> {
+    reply
+        .parsed("the token makes no sense")
+        .map(FencingToken::new)
+}
+
+pub(crate) fn renewal(mut reply: Reply) -> Result<Answer<Renewal>, BackendError> {
+    let clock = reply.clock()?;
+    let renewal = match reply.text()?.as_str() {
+        "renewed" => Renewal::Renewed,
+        "lost" => Renewal::Lost,
+        _ => return Err(reply.odd("an unknown answer")),
+    };
+    Ok(Answer::new(renewal, Some(clock)))
+}
+
+/// What was answered to a release of any kind, and why a record was not stored.
+pub(crate) fn released(mut reply: Reply) -> Result<(Answer<Release>, String), BackendError> {
+    let clock = reply.clock()?;
+    let unsaved = reply.text()?;
+    let release = match reply.text()?.as_str() {
+        "released" => Release::Released,
+        "not-held" => Release::NotHeld,
+        _ => return Err(reply.odd("an unknown answer")),
+    };
+    Ok((Answer::new(release, Some(clock)), unsaved))
+}
+
+pub(crate) fn state(key: &LockKey, mut reply: Reply) -> Result<Answer<LockState>, BackendError> {
+    let clock = reply.clock()?;
+    let left = reply.parsed::<i64>("the lock's life makes no sense")?;
+    let lock = reply.list()?.fields()?;
+    let fields = reply.list()?.fields()?;
+    let open = reply.list()?.texts()?;
+    let held = (!lock.is_empty()).then(|| held(&lock, left)).transpose()?;
+    let mark = mark(key, &fields, &reply)?;
+    let token = fields
+        .optional("token", "the token makes no sense")?
+        .map(FencingToken::new);
+    let open_runs = open
+        .iter()
+        .map(|text| open_run(text, &reply))
+        .collect::<Result<_, _>>()?;
+    Ok(Answer::new(
+        LockState::new(mark, token, held, open_runs),
+        Some(clock),
+    ))
+}
+
+fn held(lock: &Fields, left: i64) -> Result<HeldBy, BackendError> {
+    const WHAT: &str = "the lock makes no sense";
+    // A lock that never expires was not set by a script of this crate; it is held all the same.
+    let left = u64::try_from(left).map_or(Duration::MAX, Duration::from_millis);
+    Ok(HeldBy::new(
+        Holder::from_stored(lock.parsed::<String>("holder", WHAT)?),
+        lock.parsed("run", WHAT)?,
+        lock.parsed("node", WHAT)?,
+        left,
+    ))
+}
+
+fn mark(key: &LockKey, fields: &Fields, reply: &Reply) -> Result<Option<Mark>, BackendError> {
+    const WHAT: &str = "the mark makes no sense";
+    if !fields.has("tick") {
+        return Ok(None);
+    }
+    let how: String = fields.parsed("how", WHAT)?;
+    let moved = if how == "granted" {
+        Moved::Granted(FencingToken::new(fields.parsed("granted", WHAT)?))
+    } else {
+        Moved::Consumed {
+            reason: skip_reason(&how, reply)?,
+            blocked_by: fields.optional("blocked_by", WHAT)?,
+        }
+    };
+    let odd = || reply.odd(WHAT);
+    let tick = Occurrence::from_millisecond(fields.parsed("tick", WHAT)?).ok_or_else(odd)?;
+    let node: tidelock::NodeId = fields.parsed("node", WHAT)?;
+    let holder = Holder::from_stored(fields.parsed::<String>("holder", WHAT)?);
+    // As far as the mark tells of it: the request that moved it.
+    let request = AcquireRequest::new(
+        key.clone(),
+        holder,
+        fields.parsed("run", WHAT)?,
+        node,
+        Some(tick),
+        fields.parsed("schedule", WHAT)?,
+        Duration::ZERO,
+    );
+    let at = fields.text("at").and_then(microseconds);
+    let skew = fields.optional::<i128>("skew", WHAT)?;
+    let previous = point(fields.text("previous").unwrap_or_default(), reply)?;
+    let place = MarkPoint::new(tick, request.fingerprint);
+    let mut mark = Mark::new(&request, place, moved, previous, at);
+    mark.skew = skew.map(nanoseconds);
+    Ok(Some(mark))
+}
+
+fn nanoseconds(total: i128) -> SignedDuration {
+    const SECOND: i128 = 1_000_000_000;
+    let limit = |seconds: i128| i64::try_from(seconds).unwrap_or(i64::MAX);
+    let below = i32::try_from(total % SECOND).unwrap_or(0);
+    SignedDuration::new(limit(total / SECOND), below)
+}
+
+/// A point of the mark: "tick schedule", or nothing.
+fn point(text: &str, reply: &Reply) -> Result<Option<MarkPoint>, BackendError> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let parse = || {
+        let (tick, schedule) = text.split_once(' ')?;
+        let tick = Occurrence::from_millisecond(tick.parse().ok()?)?;
+        Some(MarkPoint::new(tick, schedule.parse().ok()?))
+    };
+    parse()
+        .map(Some)
+        .ok_or_else(|| reply.odd("the mark as it was makes no sense"))
+}
+
+fn skip_reason(state: &str, reply: &Reply) -> Result<SkipReason, BackendError> {
+    match state.parse() {
+        Ok(RunState::Skipped(reason)) => Ok(reason),
+        _ => Err(reply.odd("the mark was moved for no reason")),
+    }
+}
+
+/// An open run: "token run tick node".
+fn open_run(text: &str, reply: &Reply) -> Result<OpenRun, BackendError> {
+    let parse = || {
+        let mut parts = text.splitn(4, ' ');
+        let token = FencingToken::new(parts.next()?.parse().ok()?);
+        let run_id = parts.next()?.parse().ok()?;
+        let tick = read_tick(parts.next()?)?;
+        let node: String = serde_json::from_str(parts.next()?).ok()?;
+        Some(OpenRun::new(run_id, node.parse().ok()?, tick, token))
+    };
+    parse().ok_or_else(|| reply.odd("an open run makes no sense"))
+}

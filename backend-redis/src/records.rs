@@ -1,0 +1,69 @@
+//! Records: their part of the calls, and the answers.
+
+use tidelock::{BackendError, JobId, Record, RecordQuery};
+
+use crate::config::Limits;
+use crate::keys::{Namespace, Part};
+use crate::reply::Reply;
+use crate::script::{self, Call};
+use crate::text::{self, RecordText};
+
+pub(crate) fn save(namespace: &Namespace, limits: Limits, record: &Record) -> Call {
+    let call = Call::new(&script::SAVE, &namespace.of(&record.job), &Part::HISTORY);
+    with_record(with_limits(call, limits), record)
+}
+
+/// How much is kept, as scripts take it.
+pub(crate) fn with_limits(call: Call, limits: Limits) -> Call {
+    call.arg(limits.keep.to_string())
+        .arg(limits.max_age_ms.to_string())
+}
+
+/// A record with its run, as `save` and `finish` take it.
+pub(crate) fn with_record(call: Call, record: &Record) -> Call {
+    let RecordText {
+        state,
+        token,
+        count,
+        ended,
+        rest,
+    } = text::write(record);
+    call.arg(record.run_id.to_string())
+        .arg(state)
+        .arg(token)
+        .arg(count)
+        .arg(ended)
+        .arg(rest)
+}
+
+/// A record whose run and token the script knows already, as `begin` takes it.
+pub(crate) fn with_running(call: Call, record: &Record) -> Call {
+    let text = text::write(record);
+    call.arg(text.state)
+        .arg(text.count)
+        .arg(text.ended)
+        .arg(text.rest)
+}
+
+pub(crate) fn list(namespace: &Namespace, limits: Limits, query: &RecordQuery) -> Call {
+    // A Lua number holds it exactly.
+    let limit = query.limit.min(1 << 30);
+    Call::new(&script::LIST, &namespace.of(&query.job), &Part::HISTORY)
+        .arg(limit.to_string())
+        .arg(limits.max_age_ms.to_string())
+}
+
+/// The records of the answer; what is none is left out, with a word to the log.
+pub(crate) fn listed(job: &JobId, mut reply: Reply) -> Result<Vec<Record>, BackendError> {
+    let mut records = Vec::new();
+    while let (Some(run), Some(stored)) = (reply.bytes()?, reply.bytes()?) {
+        match text::read(job, &run, &stored) {
+            Some(record) => records.push(record),
+            None => {
+                let run = String::from_utf8_lossy(&run);
+                tracing::warn!(%job, %run, "an entry of the history is no record");
+            }
+        }
+    }
+    Ok(records)
+}

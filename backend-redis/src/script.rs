@@ -1,0 +1,98 @@
+//! The scripts, and calls of them.
+
+use std::sync::LazyLock;
+
+use redis::Cmd;
+
+use crate::keys::{Keys, Part};
+
+/// A script: its name for messages, its text and the hash the server knows it by.
+#[derive(Debug)]
+pub(crate) struct Script {
+    pub(crate) operation: &'static str,
+    code: &'static str,
+    hash: String,
+}
+
+impl Script {
+    fn new(operation: &'static str, code: &'static str) -> Self {
+        let hash = redis::Script::new(code).get_hash().to_owned();
+        Self {
+            operation,
+            code,
+            hash,
+        }
+    }
+}
+
+macro_rules! scripts {
+    ($($name:ident: $operation:literal = $($file:literal)+;)+) => {
+        $(pub(crate) static $name: LazyLock<Script> = LazyLock::new(|| {
+            Script::new($operation, concat!($(include_str!(concat!("scripts/", $file, ".lua")), "\n"),+))
+        });)+
+
+        /// All of them.
+        pub(crate) fn all() -> impl Iterator<Item = &'static Script> {
+            [$(&*$name),+].into_iter()
+        }
+    };
+}
+
+scripts! {
+    ACQUIRE: "acquire" = "_clock" "_acquire" "acquire";
+    BEGIN: "begin" = "_clock" "_acquire" "_history" "begin";
+    RENEW: "renew" = "_clock" "renew";
+    RELEASE: "release" = "_clock" "_release" "release";
+    FINISH: "finish" = "_clock" "_release" "_history" "finish";
+    INSPECT: "inspect" = "_clock" "inspect";
+    FORCE_RELEASE: "force_release" = "_clock" "force_release";
+    SAVE: "save" = "_clock" "_history" "save";
+    LIST: "list" = "_clock" "list";
+}
+
+/// One call of a script, to be sent as often as need be.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) script: &'static Script,
+    keys: Vec<String>,
+    arguments: Vec<String>,
+}
+
+impl Call {
+    pub(crate) fn new(script: &'static Script, keys: &Keys, parts: &[Part]) -> Self {
+        Self {
+            script,
+            keys: parts.iter().map(|part| keys.key(*part)).collect(),
+            arguments: Vec::new(),
+        }
+    }
+
+    pub(crate) fn arg(mut self, argument: impl Into<String>) -> Self {
+        self.arguments.push(argument.into());
+        self
+    }
+
+    /// By its hash: what is sent as a rule.
+    pub(crate) fn by_hash(&self) -> Cmd {
+        self.command("EVALSHA", &self.script.hash)
+    }
+
+    /// With its text, for a server that has forgotten it: this also makes it known again.
+    pub(crate) fn by_text(&self) -> Cmd {
+        self.command("EVAL", self.script.code)
+    }
+
+    fn command(&self, name: &str, script: &str) -> Cmd {
+        let mut command = redis::cmd(name);
+        command.arg(script).arg(self.keys.len());
+        command.arg(&self.keys).arg(&self.arguments);
+        command
+    }
+}
+
+/// Makes a script known to the server.
+pub(crate) fn load(script: &Script) -> Cmd {
+    let mut command = redis::cmd("SCRIPT");
+    command.arg("LOAD").arg(script.code);
+    command
+}

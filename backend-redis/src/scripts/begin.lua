@@ -1,0 +1,40 @@
+-- Backend::begin: asks for a tick; a grant is recorded and closes what others left.
+--
+-- KEYS:  1 lock, 2 mark, 3 open, 4 running, 5 runs, 6 skipped, 7 records
+-- ARGV:  1 to 12 as acquire.lua; 13 keep, 14 max_age; of the record 15 state, 16 count, 17 ended,
+--        18 rest
+-- Reply: as _acquire.lua says; second place: why a record was not stored, or ''.
+--
+-- Atomic so that the record of a run exists if and only if it was granted. The grant stands when
+-- the record is refused. Safe to repeat, like acquire; a record is stored once a run.
+local key = {
+  lock = KEYS[1], mark = KEYS[2], open = KEYS[3],
+  running = KEYS[4], runs = KEYS[5], skipped = KEYS[6], records = KEYS[7],
+}
+local now = clock()
+local reply = acquire(key, {
+  holder = ARGV[1], run = ARGV[2], node = ARGV[3], node_json = ARGV[4], tick = ARGV[5],
+  tick_text = ARGV[6], schedule = ARGV[7], ttl = ARGV[8], earliest = ARGV[9], intent = ARGV[10],
+  if_held = ARGV[11], skew = ARGV[12],
+}, now)
+if reply[3] ~= 'granted' then return reply end
+
+local limits = { keep = tonumber(ARGV[13]), max_age = tonumber(ARGV[14]) }
+local at = string.format('@%.0f.%s', tonumber(now:sub(1, 12)), now:sub(13))
+local failure = ''
+for i = 6, #reply do
+  local token, run, tick, node = reply[i]:match('^(%d+) (%x+) (%S+) (.*)$')
+  if token then
+    local why = try_save(key, limits, now, run, {
+      state = 'abandoned', token = token, count = '-', ended = at,
+      rest = tick .. ' ' .. at .. ' {"node":' .. node .. '}',
+    })
+    if why ~= '' then failure = why end
+  end
+end
+local why = try_save(key, limits, now, ARGV[2], {
+  state = ARGV[15], token = reply[4], count = ARGV[16], ended = ARGV[17], rest = ARGV[18],
+})
+if why ~= '' then failure = why end
+reply[2] = failure
+return reply
