@@ -1,5 +1,6 @@
 //! Conformance suite, fault and skew wrappers for backends of [tidelock].
 
+pub mod conformance;
 pub mod faults;
 mod link;
 mod spawner;
