@@ -5,4 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod fleet;
+mod lock_expiry;
+mod node;
 mod once_per_tick;
+mod watchdog;
