@@ -5,4 +5,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod fleet;
+mod hour_off;
+mod lock_expiry;
+mod node;
+mod node_death;
 mod once_per_tick;
+mod plain_lock;
+mod skew;
+mod watchdog;
