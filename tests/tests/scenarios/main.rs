@@ -2,7 +2,11 @@
 //!
 //! Each file is one theme, each test a sentence that says what it proves.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
-
+mod a_year;
+mod control;
+mod events;
 mod fleet;
+mod late_and_spread;
+mod ledger;
+mod misfires;
 mod once_per_tick;
