@@ -10,3 +10,4 @@ mod late_and_spread;
 mod ledger;
 mod misfires;
 mod once_per_tick;
+mod shutdown;
