@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::select;
+use tokio::time::sleep;
 
 use super::Core;
 use super::ask::Asking;
+use super::backoff::Backoff;
 use super::events::EventKind;
 use super::misfire::instant;
 use super::plan::{Basis, Place};
 use super::table::{Due, Registration};
 use super::ticks::{self, Fault};
-use crate::Occurrence;
 use crate::job::Definition;
+use crate::{LockState, Occurrence};
 
 /// The shortest wait before a tick is asked for again.
 const LEAST_WAIT_MS: i64 = 1;
@@ -100,30 +102,11 @@ impl Core {
 
     /// Looks a job up once: from which tick on has nobody answered for it?
     pub(crate) async fn look_up(self: Arc<Self>, registration: Registration, job: Arc<Definition>) {
-        let mut backoff = super::backoff::Backoff::relaxed();
-        let state = loop {
-            if self.stopping.is_cancelled() {
-                return;
-            }
-            let Ok(permit) = self.looks.acquire().await else {
-                return;
-            };
-            let result = self.inspect(&job.key).await;
-            drop(permit);
-            match result {
-                Ok(state) => break Some(state),
-                Err(error) => {
-                    self.failed(Some(&job.id), &error);
-                    if !error.is_retryable() {
-                        break None;
-                    }
-                }
-            }
-            select! {
-                biased;
-                () = self.stopping.cancelled() => return,
-                () = tokio::time::sleep(backoff.next(&self)) => {}
-            }
+        let state = select! {
+            biased;
+            // A shutdown does not wait for looks.
+            () = self.stopping.cancelled() => return,
+            state = self.state_of(&job) => state,
         };
         let mark = state.and_then(|state| state.mark);
         if let Some(mark) = &mark {
@@ -138,6 +121,26 @@ impl Core {
             None => job.schedule.is_once().then_some(Timestamp::UNIX_EPOCH),
         };
         self.looked(registration, &job, missed_since);
+    }
+
+    /// What the backend knows of a job, asked until it tells; `None`: it never will.
+    async fn state_of(&self, job: &Definition) -> Option<LockState> {
+        let mut backoff = Backoff::relaxed();
+        loop {
+            let permit = self.looks.acquire().await.ok()?;
+            let result = self.inspect(&job.key).await;
+            drop(permit);
+            match result {
+                Ok(state) => return Some(state),
+                Err(error) => {
+                    self.failed(Some(&job.id), &error);
+                    if !error.is_retryable() {
+                        return None;
+                    }
+                }
+            }
+            sleep(backoff.next(self)).await;
+        }
     }
 
     fn looked(
@@ -190,9 +193,13 @@ impl Core {
         };
         let core = self.clone();
         self.spawn(async move {
-            match core.inspect(&key).await {
-                Ok(_) => core.wake.notify_one(),
-                Err(error) => core.failed(Some(key.job()), &error),
+            select! {
+                biased;
+                () = core.stopping.cancelled() => {}
+                result = core.inspect(&key) => match result {
+                    Ok(_) => core.wake.notify_one(),
+                    Err(error) => core.failed(Some(key.job()), &error),
+                },
             }
         });
     }
