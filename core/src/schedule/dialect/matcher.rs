@@ -5,11 +5,11 @@
 //! it ends with the year 2100, and the either-day rule, `L`, `W` and `#` would need several of them.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::str::FromStr as _;
 
 use cron::TimeUnitSpec;
 
+use super::item::write_number;
 use super::{Item, Items};
 use crate::schedule::civil::FieldSets;
 use crate::schedule::days::DaySet;
@@ -110,7 +110,7 @@ fn reads_alike(items: &Items, field: Field) -> bool {
 
 /// The values of a field one by one, weekdays with Sunday as 1 as the crate has it.
 fn values(text: &mut String, field: Field, items: &[Item]) {
-    let mut seen = [false; 256];
+    let mut seen = [0_u64; 3];
     for item in items {
         let (from, to, step) = match *item {
             Item::All { step } => (field.min(), field.max(), step),
@@ -125,11 +125,12 @@ fn values(text: &mut String, field: Field, items: &[Item]) {
             } else {
                 value
             };
-            // All values of a field are within 256 of its first.
-            let seen = &mut seen[usize::from(value - field.min())];
-            if !std::mem::replace(seen, true) {
-                // A String takes everything.
-                let _ = write!(text, "{value},");
+            // All values of a field are within 192 of its first.
+            let bit = usize::from(value - field.min());
+            if seen[bit / 64] >> (bit % 64) & 1 == 0 {
+                seen[bit / 64] |= 1 << (bit % 64);
+                write_number(text, value);
+                text.push(',');
             }
         }
     }
