@@ -74,7 +74,7 @@ use super::shift::{OnGap, OnRepeat};
 /// assert_eq!(next, Some("2027-03-28T01:00:00Z".parse().unwrap()));
 /// # Ok::<(), tidelock::ScheduleError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Schedule(Arc<Form>);
 
 #[derive(Clone, Debug)]
@@ -276,6 +276,16 @@ impl Schedule {
 impl From<Form> for Schedule {
     fn from(form: Form) -> Self {
         Self(Arc::new(form))
+    }
+}
+
+/// The canonical text, or a custom schedule's own `Debug`: the sets of values say nothing to a reader.
+impl fmt::Debug for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Form::Custom(custom) => f.debug_tuple("Schedule").field(custom).finish(),
+            _ => write!(f, "Schedule({self})"),
+        }
     }
 }
 
