@@ -63,6 +63,7 @@ impl Core {
             }
             let (sent, sent_wall) = (Instant::now(), self.clock.now());
             asking.running.started = sent_wall;
+            asking.running.overlap = self.live.has_overdue(&asking.due.job.id);
             let result = self.begin(&asking.request, &asking.running).await;
             drop(permit);
             let wait = match result {
