@@ -1,7 +1,7 @@
 //! The account of a job's ticks: each was run or has its reason, once in the fleet.
 
 use jiff::{SignedDuration, Timestamp};
-use tidelock::{Clock, Job, Record, Scheduler};
+use tidelock::{Clock, Job, JobId, LockBackend, LockKey, LockState, Record, RunId, Scheduler};
 
 use crate::fleet::{Fleet, at, secs};
 
@@ -83,4 +83,19 @@ pub(crate) async fn until(fleet: &Fleet, time: &str) {
 /// All records of job `j`, newest first.
 pub(crate) async fn records(nodes: &[Scheduler]) -> Vec<Record> {
     nodes[0].history("j", 100_000).await.unwrap()
+}
+
+async fn lock_state(fleet: &Fleet, id: &str) -> LockState {
+    let key = LockKey::of(&JobId::new(id).unwrap());
+    fleet.backend.inspect(&key).await.unwrap().value
+}
+
+/// The run that holds the job's lock.
+pub(crate) async fn held_by(fleet: &Fleet, id: &str) -> Option<RunId> {
+    lock_state(fleet, id).await.held.map(|held| held.run_id)
+}
+
+/// How many runs of the job were granted and not released.
+pub(crate) async fn open_runs(fleet: &Fleet, id: &str) -> usize {
+    lock_state(fleet, id).await.open_runs.len()
 }

@@ -11,3 +11,4 @@ mod ledger;
 mod misfires;
 mod once_per_tick;
 mod shutdown;
+mod timeouts;
