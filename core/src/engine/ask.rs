@@ -221,6 +221,7 @@ impl Core {
         match begun.acquisition {
             Acquisition::Granted(grant) => {
                 self.ticks_passed(due, occurrence, grant.previous);
+                self.ends_streak(due.registration);
                 self.close_abandoned(job, &grant.abandoned, begun.unclosed);
                 self.settle(due.registration, job, occurrence.at());
                 self.granted(job.clone(), grant.lease, asking.running.clone(), granted)
@@ -243,6 +244,7 @@ impl Core {
             }
             Acquisition::TooEarly { by } => self.settle_too_early(due, occurrence, by),
             Acquisition::Expired(lease) => {
+                self.ends_streak(due.registration);
                 self.settle(due.registration, job, occurrence.at());
                 let done = self.ended(asking.running.clone(), RunState::LockLost);
                 let done = done.with_error("the grant was heard of after its lock had expired");
@@ -260,10 +262,8 @@ impl Core {
         let mark = taken.mark.point.occurrence;
         let clocks = self.clocks();
         let now = clocks.read(self.basis()).unwrap_or(clocks.wall);
-        if matches!(taken.mark.moved, Moved::Granted(_))
-            && let Some(entry) = self.table().entry(due.registration)
-        {
-            entry.streak = None;
+        if matches!(taken.mark.moved, Moved::Granted(_)) {
+            self.ends_streak(due.registration);
         }
         if mark.at() <= instant(now) {
             mark.max(occurrence).at()

@@ -94,6 +94,13 @@ impl Core {
         self.save_later(record);
     }
 
+    /// A run was granted: ticks that do not run after it are told of anew.
+    pub(crate) fn ends_streak(&self, registration: Registration) {
+        if let Some(entry) = self.table().entry(registration) {
+            entry.streak = None;
+        }
+    }
+
     /// Tells of the abandoned runs that a grant names, and closes those whose records the backend
     /// has not closed itself.
     pub(crate) fn close_abandoned(
