@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use tidelock::{Clock, Job, JobId, LockBackend, LockKey, LockState, Record, RunId, Scheduler};
 
-use crate::fleet::{Fleet, at, secs};
+use crate::fleet::{Diary, Fleet, at, secs};
 
 /// `count` instants, `period` seconds apart.
 pub(crate) fn ticks(first: &str, period: i64, count: i64) -> Vec<Timestamp> {
@@ -98,4 +98,15 @@ pub(crate) async fn held_by(fleet: &Fleet, id: &str) -> Option<RunId> {
 /// How many runs of the job were granted and not released.
 pub(crate) async fn open_runs(fleet: &Fleet, id: &str) -> usize {
     lock_state(fleet, id).await.open_runs.len()
+}
+
+/// Fails if two handlers ran at once.
+pub(crate) fn never_two(diary: &Diary) {
+    let mut open = None;
+    for entry in diary.entries() {
+        match entry.what {
+            "start" => assert_eq!(open.replace(entry.run_id), None, "{:#?}", diary.entries()),
+            _ => assert_eq!(open.take(), Some(entry.run_id)),
+        }
+    }
 }

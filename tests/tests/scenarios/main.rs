@@ -10,5 +10,6 @@ mod late_and_spread;
 mod ledger;
 mod misfires;
 mod once_per_tick;
+mod outages;
 mod shutdown;
 mod timeouts;
