@@ -244,6 +244,7 @@ impl Core {
             }
             Acquisition::TooEarly { by } => self.settle_too_early(due, occurrence, by),
             Acquisition::Expired(lease) => {
+                self.ticks_passed_unheard(due, occurrence, &lease).await;
                 self.ends_streak(due.registration);
                 self.settle(due.registration, job, occurrence.at());
                 let done = self.ended(asking.running.clone(), RunState::LockLost);

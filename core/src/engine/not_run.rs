@@ -8,7 +8,7 @@ use super::table::{Due, Registration};
 use super::ticks;
 use crate::job::Definition;
 use crate::lock::{Consumed, MarkPoint, OpenRun};
-use crate::{Occurrence, Record, RunState, TickSpan};
+use crate::{Lease, Occurrence, Record, RunState, TickSpan};
 
 impl Core {
     /// Records the ticks between the mark as it was and the one that this node moved it to: they
@@ -34,6 +34,23 @@ impl Core {
             Ok(Some(ticks)) => self.not_run(registration, job, RunState::Missed, ticks, None),
             Ok(None) => {}
             Err(fault) => self.schedule_faulted(job, &fault),
+        }
+    }
+
+    /// The same for a grant whose answer was lost: the mark still tells what it was before.
+    pub(crate) async fn ticks_passed_unheard(
+        self: &Arc<Self>,
+        due: &Due,
+        occurrence: Occurrence,
+        lease: &Lease,
+    ) {
+        match self.inspect(&lease.key).await {
+            Ok(state) => {
+                if let Some(mark) = state.mark.filter(|mark| mark.holder == lease.holder) {
+                    self.ticks_passed(due, occurrence, mark.previous);
+                }
+            }
+            Err(error) => self.failed(Some(&due.job.id), &error),
         }
     }
 
