@@ -12,4 +12,5 @@ mod misfires;
 mod once_per_tick;
 mod outages;
 mod shutdown;
+mod storms;
 mod timeouts;

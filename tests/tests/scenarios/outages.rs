@@ -212,6 +212,31 @@ async fn a_grant_that_is_heard_of_too_late_is_told_and_given_back() {
     assert_eq!(open_runs(&fleet, "j").await, 0);
 }
 
+/// A moment of connection within a long outage: the grant is heard of when its lock has expired.
+#[tokio::test(start_paused = true)]
+async fn a_grant_whose_lock_expired_unheard_tells_of_the_ticks_before_it_all_the_same() {
+    let (fleet, diary) = (Fleet::new(), Diary::default());
+    let (mut nodes, ways) = fleet_of_three(&fleet, ms(100), &diary).await;
+    nodes.truncate(1);
+    until(&fleet, "2026-01-01T12:00:30Z").await;
+    cut(&ways, false);
+    until(&fleet, "2026-01-01T12:03:35Z").await;
+    ways[0].next(Op::Begin, Fault::LoseReply);
+    heal(&ways);
+    while held_by(&fleet, "j").await.is_none() {
+        tokio::time::sleep(ms(1)).await;
+    }
+    cut(&ways, false);
+    until(&fleet, "2026-01-01T12:04:15Z").await;
+    heal(&ways);
+    until(&fleet, "2026-01-01T12:05:05Z").await;
+    let told = records(&nodes).await;
+    each_told_once(&told, &ticks("2026-01-01T12:00:00Z", 60, 6));
+    assert_eq!(in_state(&told, RunState::LockLost).len(), 1, "{told:#?}");
+    assert_eq!(in_state(&told, RunState::Missed)[0].ticks.unwrap().count, 2);
+    assert_eq!(diary.count("start"), 3);
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_does_not_pass_is_not_asked_again_and_again() {
     let (fleet, diary) = (Fleet::new(), Diary::default());
