@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::Core;
+use super::ask::Asking;
 use super::events::EventKind;
-use super::table::{Due, Registration};
+use super::table::Registration;
 use super::ticks;
 use crate::job::Definition;
 use crate::lock::{Consumed, MarkPoint, OpenRun};
@@ -13,19 +14,21 @@ use crate::{Lease, Occurrence, Record, RunState, TickSpan};
 impl Core {
     /// Records the ticks between the mark as it was and the one that this node moved it to: they
     /// were taken by nobody, and never will be.
-    pub(crate) fn ticks_passed(
-        self: &Arc<Self>,
-        due: &Due,
-        occurrence: Occurrence,
-        previous: Option<MarkPoint>,
-    ) {
+    pub(crate) fn ticks_passed(self: &Arc<Self>, asking: &Asking, previous: Option<MarkPoint>) {
+        let (due, occurrence) = (&asking.due, asking.tick.occurrence);
         let (registration, job) = (due.registration, &due.job);
         let since = self
             .table()
             .entry(registration)
             .map_or(due.since, |entry| entry.since);
         let after = match previous {
-            Some(mark) if mark.fingerprint == job.fingerprint => mark.occurrence.at(),
+            Some(mark) if mark.fingerprint == job.fingerprint => {
+                if mark.occurrence.at() == due.cursor && occurrence == due.next {
+                    // As this node has planned it: there is nothing between them.
+                    return;
+                }
+                mark.occurrence.at()
+            }
             // Under another schedule, or none: what counts is from when on this node has watched.
             Some(mark) => since.max(mark.occurrence.at()),
             None => since,
@@ -38,19 +41,14 @@ impl Core {
     }
 
     /// The same for a grant whose answer was lost: the mark still tells what it was before.
-    pub(crate) async fn ticks_passed_unheard(
-        self: &Arc<Self>,
-        due: &Due,
-        occurrence: Occurrence,
-        lease: &Lease,
-    ) {
+    pub(crate) async fn ticks_passed_unheard(self: &Arc<Self>, asking: &Asking, lease: &Lease) {
         match self.inspect(&lease.key).await {
             Ok(state) => {
                 if let Some(mark) = state.mark.filter(|mark| mark.holder == lease.holder) {
-                    self.ticks_passed(due, occurrence, mark.previous);
+                    self.ticks_passed(asking, mark.previous);
                 }
             }
-            Err(error) => self.failed(Some(&due.job.id), &error),
+            Err(error) => self.failed(Some(&asking.due.job.id), &error),
         }
     }
 
@@ -111,7 +109,7 @@ impl Core {
         self.save_later(record);
     }
 
-    /// A run was granted: ticks that do not run after it are told of anew.
+    /// A tick was run, or may have been: those that do not run after it are told of anew.
     pub(crate) fn ends_streak(&self, registration: Registration) {
         if let Some(entry) = self.table().entry(registration) {
             entry.streak = None;

@@ -8,6 +8,7 @@ use tokio::select;
 use tokio::time::sleep;
 
 use super::Core;
+use super::ask::Asking;
 use super::backoff::Backoff;
 use super::events::EventKind;
 use super::misfire::instant;
@@ -61,17 +62,35 @@ impl Core {
             Ok(next) => {
                 let usual = |tick| (self.basis(), due_at(job, tick));
                 let next = next.map(|tick| (tick, place(tick).unwrap_or_else(|| usual(tick))));
-                let mut table = self.table();
-                if let Some(entry) = table.entry(registration) {
-                    entry.cursor = cursor;
-                }
-                let first = table.queue(registration, next);
-                drop(table);
-                if first {
-                    self.wake.notify_one();
-                }
+                self.queue(registration, cursor, next);
             }
             Err(fault) => self.schedule_faulted(job, &fault),
+        }
+    }
+
+    /// Queues a job whose tick is answered or given up for the one after it.
+    pub(crate) fn settle_after(&self, asking: &Asking) {
+        let job = &asking.due.job;
+        let next = asking
+            .successor
+            .map(|tick| (tick, (self.basis(), due_at(job, tick))));
+        self.queue(asking.due.registration, asking.tick.occurrence.at(), next);
+    }
+
+    fn queue(
+        &self,
+        registration: Registration,
+        cursor: Timestamp,
+        next: Option<(Occurrence, Place)>,
+    ) {
+        let mut table = self.table();
+        if let Some(entry) = table.entry(registration) {
+            entry.cursor = cursor;
+        }
+        let first = table.queue(registration, next);
+        drop(table);
+        if first {
+            self.wake.notify_one();
         }
     }
 

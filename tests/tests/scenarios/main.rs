@@ -2,15 +2,24 @@
 //!
 //! Each file is one theme, each test a sentence that says what it proves.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
 mod a_year;
 mod control;
 mod events;
 mod fleet;
+mod hour_off;
 mod late_and_spread;
 mod ledger;
+mod lock_expiry;
 mod misfires;
+mod node;
+mod node_death;
 mod once_per_tick;
 mod outages;
+mod plain_lock;
 mod shutdown;
+mod skew;
 mod storms;
 mod timeouts;
+mod watchdog;

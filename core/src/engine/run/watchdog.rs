@@ -179,6 +179,10 @@ impl Watchdog {
         let Some((sent, sent_wall, _)) = self.asking.take() else {
             return;
         };
+        if self.life.is_lost() {
+            // Heard of too late: a lost lock is not renewed again.
+            return;
+        }
         match result {
             Ok(Settled::Renewed) => {
                 self.life.renewed(sent, sent_wall);
