@@ -9,6 +9,7 @@ mod control;
 mod events;
 mod fleet;
 mod hour_off;
+mod isolation;
 mod late_and_spread;
 mod ledger;
 mod lock_expiry;
