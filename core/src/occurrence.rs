@@ -43,7 +43,7 @@ impl Occurrence {
 
 impl fmt::Display for Occurrence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.at(), f)
+        f.pad(&self.at().to_string())
     }
 }
 

@@ -362,3 +362,42 @@ fn every_tick_round_every_change_of_the_clocks_is_the_walks() {
         ZONES.len()
     );
 }
+
+/// All zones there are, the expressions that other schedulers went wrong on, and no oracle but
+/// order: one change in fifty, or each with `TIDELOCK_WALK=all`.
+#[test]
+fn the_next_tick_is_later_round_changes_in_all_zones() {
+    let all = std::env::var("TIDELOCK_WALK").is_ok_and(|walk| walk == "all");
+    let (mut rng, _seed) = Rng::seeded();
+    let database = TimeZoneDatabase::bundled();
+    let (from, to): (Timestamp, Timestamp) = (
+        "1990-01-01T00:00:00Z".parse().unwrap(),
+        "2038-01-01T00:00:00Z".parse().unwrap(),
+    );
+    let mut ticks = 0;
+    for name in database.available() {
+        let zone = database.get(name.as_str()).unwrap();
+        let schedules: Vec<_> = JOBS[..5]
+            .iter()
+            .map(|job| schedule(name.as_str(), job, None, None))
+            .collect();
+        for change in zone
+            .following(from)
+            .take_while(|change| change.timestamp() < to)
+        {
+            if !all && !rng.percent(2) {
+                continue;
+            }
+            let start = change.timestamp().as_second().div_euclid(60) - BEFORE - MARGIN;
+            let night = Night {
+                start,
+                minutes: Vec::new(),
+            };
+            ticks += schedules
+                .iter()
+                .map(|schedule| walked(schedule, &night).len())
+                .sum::<usize>();
+        }
+    }
+    println!("{ticks} ticks");
+}

@@ -16,7 +16,6 @@ use super::run::Granted;
 use super::settle::due_at;
 use super::table::Due;
 use super::ticks;
-use crate::job::Definition;
 use crate::lock::{AcquireRequest, Acquisition, IfHeld, Intent, Taken};
 use crate::{Moved, Occurrence, Record, RunState, SkipReason};
 
@@ -29,9 +28,11 @@ enum Next {
 }
 
 /// One tick, being asked for.
-struct Asking {
-    due: Due,
-    tick: Tick,
+pub(crate) struct Asking {
+    pub(crate) due: Due,
+    pub(crate) tick: Tick,
+    /// The tick after it.
+    pub(crate) successor: Option<Occurrence>,
     request: AcquireRequest,
     running: Record,
     /// When a request was last sent whose outcome is unknown.
@@ -46,7 +47,7 @@ impl Core {
         let mut asking = self.asking(due, tick);
         let mut backoff = Backoff::quick();
         loop {
-            let worth = self.is_worth(&asking.due.job, asking.tick);
+            let worth = self.is_worth(&asking);
             if !self.may_ask(&asking, worth) {
                 return self.give_up(&asking);
             }
@@ -57,7 +58,7 @@ impl Core {
                 return;
             };
             // A wait for place and permit may have taken long.
-            let worth = self.is_worth(&asking.due.job, asking.tick);
+            let worth = self.is_worth(&asking);
             if !self.may_ask(&asking, worth) {
                 return self.give_up(&asking);
             }
@@ -106,6 +107,10 @@ impl Core {
 
     fn asking(&self, due: Due, tick: Tick) -> Asking {
         let job = &due.job;
+        let successor = ticks::next(job, tick.occurrence.at()).unwrap_or_else(|fault| {
+            self.schedule_faulted(job, &fault);
+            None
+        });
         let run_id = self.new_run_id();
         let occurrence = Some(tick.occurrence);
         let holder = self.new_holder();
@@ -140,6 +145,7 @@ impl Core {
         Asking {
             due,
             tick,
+            successor,
             request,
             running,
             unknown: None,
@@ -149,7 +155,8 @@ impl Core {
     }
 
     /// Whether the tick may still be run: its successor is not due, and it is not too late.
-    fn is_worth(&self, job: &Definition, tick: Tick) -> bool {
+    fn is_worth(&self, asking: &Asking) -> bool {
+        let (job, tick) = (&asking.due.job, asking.tick);
         let clocks = self.clocks();
         let now = clocks.read(self.basis()).unwrap_or(clocks.wall);
         let late = now.saturating_sub(due_at(job, tick.occurrence));
@@ -159,8 +166,7 @@ impl Core {
             }
             _ => true,
         };
-        let successor = || ticks::next(job, tick.occurrence.at()).ok().flatten();
-        in_time && (tick.patient || successor().is_none_or(|next| due_at(job, next) > now))
+        in_time && (tick.patient || asking.successor.is_none_or(|next| due_at(job, next) > now))
     }
 
     /// A tick is asked for while it is worth it and nothing stops; one whose outcome is unknown
@@ -202,7 +208,7 @@ impl Core {
         tracing::debug!(node = %self.node, job = %job.id, %occurrence, "tick given up");
         self.event(Some(&job.id), EventKind::TickGivenUp { occurrence });
         if !self.stopping.is_cancelled() {
-            self.settle(asking.due.registration, job, occurrence.at());
+            self.settle_after(asking);
         }
     }
 
@@ -219,16 +225,16 @@ impl Core {
         }
         match begun.acquisition {
             Acquisition::Granted(grant) => {
-                self.ticks_passed(due, occurrence, grant.previous);
+                self.ticks_passed(asking, grant.previous);
                 self.close_abandoned(job, &grant.abandoned, begun.unclosed);
-                self.settle(due.registration, job, occurrence.at());
+                self.settle_after(asking);
                 self.granted(job.clone(), grant.lease, asking.running.clone(), granted)
                     .await;
             }
             Acquisition::Consumed(consumed) => {
-                self.ticks_passed(due, occurrence, consumed.previous);
+                self.ticks_passed(asking, consumed.previous);
                 self.tick_skipped(due.registration, job, occurrence, &consumed);
-                self.settle(due.registration, job, occurrence.at());
+                self.settle_after(asking);
             }
             Acquisition::AlreadyTaken(taken) => {
                 add_one(&self.pulse.ticks_lost);
@@ -242,7 +248,7 @@ impl Core {
             }
             Acquisition::TooEarly { by } => self.settle_too_early(due, occurrence, by),
             Acquisition::Expired(lease) => {
-                self.settle(due.registration, job, occurrence.at());
+                self.settle_after(asking);
                 let done = self.ended(asking.running.clone(), RunState::LockLost);
                 let done = done.with_error("the grant was heard of after its lock had expired");
                 drop(granted);

@@ -22,6 +22,8 @@ fn bound(ttl: Duration) -> Duration {
 }
 
 impl Core {
+    /// `call` begins with the call itself, so that a backend which panics before it returns a
+    /// future is caught, too.
     async fn bounded<T>(
         &self,
         operation: &'static str,
@@ -63,11 +65,9 @@ impl Core {
         request: &AcquireRequest,
         running: &Record,
     ) -> Result<Begun, BackendError> {
-        self.timed(
-            "begin",
-            bound(request.ttl),
-            self.backend.begin(request, running),
-        )
+        self.timed("begin", bound(request.ttl), async {
+            self.backend.begin(request, running).await
+        })
         .await
     }
 
@@ -76,8 +76,10 @@ impl Core {
         lease: &Lease,
         ttl: Duration,
     ) -> Result<Renewal, BackendError> {
-        self.timed("renew", bound(ttl), self.backend.renew(lease, ttl))
-            .await
+        self.timed("renew", bound(ttl), async {
+            self.backend.renew(lease, ttl).await
+        })
+        .await
     }
 
     pub(crate) async fn finish(
@@ -86,19 +88,24 @@ impl Core {
         done: &Record,
         ttl: Duration,
     ) -> Result<Finished, BackendError> {
-        self.timed("finish", bound(ttl), self.backend.finish(lease, done))
-            .await
+        self.timed("finish", bound(ttl), async {
+            self.backend.finish(lease, done).await
+        })
+        .await
     }
 
     pub(crate) async fn inspect(&self, key: &LockKey) -> Result<LockState, BackendError> {
-        self.timed("inspect", MOST, self.backend.inspect(key)).await
+        self.timed("inspect", MOST, async { self.backend.inspect(key).await })
+            .await
     }
 
     pub(crate) async fn save(&self, record: &Record) -> Result<(), BackendError> {
-        self.bounded("save", MOST, self.backend.save(record)).await
+        self.bounded("save", MOST, async { self.backend.save(record).await })
+            .await
     }
 
     pub(crate) async fn list(&self, query: &RecordQuery) -> Result<Vec<Record>, BackendError> {
-        self.bounded("list", MOST, self.backend.list(query)).await
+        self.bounded("list", MOST, async { self.backend.list(query).await })
+            .await
     }
 }

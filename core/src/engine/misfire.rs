@@ -100,3 +100,70 @@ pub(crate) fn instant(ms: i64) -> Timestamp {
 fn millis(duration: std::time::Duration) -> i128 {
     i128::try_from(duration.as_millis()).unwrap_or(i128::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{Job, JobBuilder};
+
+    const DAY: i64 = 86_400_000;
+
+    fn job(change: impl FnOnce(JobBuilder) -> JobBuilder) -> Definition {
+        let job = Job::new("j").every(Duration::from_secs(60)).unwrap();
+        Definition::check(change(job).run(|_| async {})).unwrap()
+    }
+
+    /// What is picked, as minutes, when the ticks from minute 1 on are due.
+    fn picked(job: &Definition, now: i64, watching_since: i64) -> (i64, bool, bool) {
+        let next = Occurrence::from_millisecond(DAY + 60_000).unwrap();
+        let moment = Moment {
+            now: DAY + now,
+            watching_since: DAY + watching_since,
+        };
+        let tick = pick(job, instant(DAY), next, moment).unwrap();
+        let minute = (tick.occurrence.as_millisecond() - DAY) / 60_000;
+        (minute, tick.intent == Intent::Run, tick.patient)
+    }
+
+    #[test]
+    fn a_tick_found_in_time_is_run_under_every_policy() {
+        for misfire in [Misfire::Once, Misfire::Skip, Misfire::All { max: 3 }] {
+            let job = job(|job| job.misfire(misfire));
+            assert_eq!(picked(&job, 60_001, 0), (1, true, false), "{misfire:?}");
+        }
+    }
+
+    #[test]
+    fn of_missed_ticks_the_policy_picks() {
+        let (now, since) = (10 * 60_000 + 30_000, 10 * 60_000 + 20_000);
+        let with = |misfire| picked(&job(|job| job.misfire(misfire)), now, since);
+        assert_eq!(with(Misfire::Once), (10, true, false));
+        assert_eq!(with(Misfire::Skip), (10, false, false));
+        assert_eq!(with(Misfire::All { max: 3 }), (8, true, true));
+        assert_eq!(with(Misfire::All { max: 99 }), (1, true, true));
+        assert_eq!(with(Misfire::All { max: 0 }), (10, false, false));
+    }
+
+    #[test]
+    fn start_within_counts_from_the_splayed_instant() {
+        let plain = |now| {
+            picked(
+                &job(|job| job.start_within(Duration::from_secs(20))),
+                now,
+                now,
+            )
+        };
+        assert_eq!(plain(80_000), (1, true, false));
+        assert_eq!(plain(80_001), (1, false, false));
+        let splayed = job(|job| {
+            job.splay(Duration::from_secs(40))
+                .start_within(Duration::from_secs(20))
+        });
+        let part = splayed.splay_ms;
+        assert!((1..40_000).contains(&part), "{part}");
+        assert_eq!(picked(&splayed, 80_000 + part, 0), (1, true, false));
+        assert_eq!(picked(&splayed, 80_001 + part, 0), (1, false, false));
+    }
+}

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::Core;
+use super::ask::Asking;
 use super::events::EventKind;
-use super::table::{Due, Registration};
+use super::table::Registration;
 use super::ticks;
 use crate::job::Definition;
 use crate::lock::{Consumed, MarkPoint, OpenRun};
@@ -13,19 +14,21 @@ use crate::{Occurrence, Record, RunState, TickSpan};
 impl Core {
     /// Records the ticks between the mark as it was and the one that this node moved it to: they
     /// were taken by nobody, and never will be.
-    pub(crate) fn ticks_passed(
-        self: &Arc<Self>,
-        due: &Due,
-        occurrence: Occurrence,
-        previous: Option<MarkPoint>,
-    ) {
+    pub(crate) fn ticks_passed(self: &Arc<Self>, asking: &Asking, previous: Option<MarkPoint>) {
+        let (due, occurrence) = (&asking.due, asking.tick.occurrence);
         let (registration, job) = (due.registration, &due.job);
         let since = self
             .table()
             .entry(registration)
             .map_or(due.since, |entry| entry.since);
         let after = match previous {
-            Some(mark) if mark.fingerprint == job.fingerprint => mark.occurrence.at(),
+            Some(mark) if mark.fingerprint == job.fingerprint => {
+                if mark.occurrence.at() == due.cursor && occurrence == due.next {
+                    // As this node has planned it: there is nothing between them.
+                    return;
+                }
+                mark.occurrence.at()
+            }
             // Under another schedule, or none: what counts is from when on this node has watched.
             Some(mark) => since.max(mark.occurrence.at()),
             None => since,

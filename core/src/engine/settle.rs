@@ -5,15 +5,18 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::select;
+use tokio::time::sleep;
 
 use super::Core;
+use super::ask::Asking;
+use super::backoff::Backoff;
 use super::events::EventKind;
 use super::misfire::instant;
 use super::plan::{Basis, Place};
 use super::table::{Due, Registration};
 use super::ticks::{self, Fault};
-use crate::Occurrence;
 use crate::job::Definition;
+use crate::{LockState, Occurrence};
 
 /// The shortest wait before a tick is asked for again.
 const LEAST_WAIT_MS: i64 = 1;
@@ -59,17 +62,35 @@ impl Core {
             Ok(next) => {
                 let usual = |tick| (self.basis(), due_at(job, tick));
                 let next = next.map(|tick| (tick, place(tick).unwrap_or_else(|| usual(tick))));
-                let mut table = self.table();
-                if let Some(entry) = table.entry(registration) {
-                    entry.cursor = cursor;
-                }
-                let first = table.queue(registration, next);
-                drop(table);
-                if first {
-                    self.wake.notify_one();
-                }
+                self.queue(registration, cursor, next);
             }
             Err(fault) => self.schedule_faulted(job, &fault),
+        }
+    }
+
+    /// Queues a job whose tick is answered or given up for the one after it.
+    pub(crate) fn settle_after(&self, asking: &Asking) {
+        let job = &asking.due.job;
+        let next = asking
+            .successor
+            .map(|tick| (tick, (self.basis(), due_at(job, tick))));
+        self.queue(asking.due.registration, asking.tick.occurrence.at(), next);
+    }
+
+    fn queue(
+        &self,
+        registration: Registration,
+        cursor: Timestamp,
+        next: Option<(Occurrence, Place)>,
+    ) {
+        let mut table = self.table();
+        if let Some(entry) = table.entry(registration) {
+            entry.cursor = cursor;
+        }
+        let first = table.queue(registration, next);
+        drop(table);
+        if first {
+            self.wake.notify_one();
         }
     }
 
@@ -81,30 +102,11 @@ impl Core {
 
     /// Looks a job up once: from which tick on has nobody answered for it?
     pub(crate) async fn look_up(self: Arc<Self>, registration: Registration, job: Arc<Definition>) {
-        let mut backoff = super::backoff::Backoff::relaxed();
-        let state = loop {
-            if self.stopping.is_cancelled() {
-                return;
-            }
-            let Ok(permit) = self.looks.acquire().await else {
-                return;
-            };
-            let result = self.inspect(&job.key).await;
-            drop(permit);
-            match result {
-                Ok(state) => break Some(state),
-                Err(error) => {
-                    self.failed(Some(&job.id), &error);
-                    if !error.is_retryable() {
-                        break None;
-                    }
-                }
-            }
-            select! {
-                biased;
-                () = self.stopping.cancelled() => return,
-                () = tokio::time::sleep(backoff.next(&self)) => {}
-            }
+        let state = select! {
+            biased;
+            // A shutdown does not wait for looks.
+            () = self.stopping.cancelled() => return,
+            state = self.state_of(&job) => state,
         };
         let mark = state.and_then(|state| state.mark);
         if let Some(mark) = &mark {
@@ -119,6 +121,26 @@ impl Core {
             None => job.schedule.is_once().then_some(Timestamp::UNIX_EPOCH),
         };
         self.looked(registration, &job, missed_since);
+    }
+
+    /// What the backend knows of a job, asked until it tells; `None`: it never will.
+    async fn state_of(&self, job: &Definition) -> Option<LockState> {
+        let mut backoff = Backoff::relaxed();
+        loop {
+            let permit = self.looks.acquire().await.ok()?;
+            let result = self.inspect(&job.key).await;
+            drop(permit);
+            match result {
+                Ok(state) => return Some(state),
+                Err(error) => {
+                    self.failed(Some(&job.id), &error);
+                    if !error.is_retryable() {
+                        return None;
+                    }
+                }
+            }
+            sleep(backoff.next(self)).await;
+        }
     }
 
     fn looked(
@@ -171,9 +193,13 @@ impl Core {
         };
         let core = self.clone();
         self.spawn(async move {
-            match core.inspect(&key).await {
-                Ok(_) => core.wake.notify_one(),
-                Err(error) => core.failed(Some(key.job()), &error),
+            select! {
+                biased;
+                () = core.stopping.cancelled() => {}
+                result = core.inspect(&key) => match result {
+                    Ok(_) => core.wake.notify_one(),
+                    Err(error) => core.failed(Some(key.job()), &error),
+                },
             }
         });
     }

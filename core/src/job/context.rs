@@ -11,6 +11,9 @@ use crate::{
     RunId, RunState,
 };
 
+/// How many records are searched for a success.
+const LOOK_BACK: usize = 10_000;
+
 /// The longest that a handler waits for records.
 const LIST_BOUND: Duration = Duration::from_secs(2);
 
@@ -118,8 +121,8 @@ impl RunContext {
             .take()
     }
 
-    /// The newest run of the job that succeeded, on whichever node, among the records that the
-    /// store still keeps. Asks the backend when called.
+    /// The newest run of the job that succeeded, on whichever node, among the newest 10,000
+    /// records that the store still keeps. Asks the backend when called.
     ///
     /// # Errors
     ///
@@ -129,7 +132,7 @@ impl RunContext {
     ///
     /// Nothing is changed when the call is dropped.
     pub async fn previous_success(&self) -> Result<Option<Record>, BackendError> {
-        let query = RecordQuery::newest(self.inner.job.clone(), usize::MAX);
+        let query = RecordQuery::newest(self.inner.job.clone(), LOOK_BACK);
         let records = timeout(LIST_BOUND, self.inner.backend.list(&query))
             .await
             .map_err(|_| BackendError::new(ErrorKind::Timeout, "backend", "list"))??;

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::cron::Cron;
-use super::dialect::{Item, Items, canonical_items, is_any};
+use super::dialect::{Item, Items, canonical_items};
 use super::every::Every;
 use super::field::Field;
 use super::shift::{OnGap, OnRepeat};
@@ -40,7 +40,8 @@ pub(super) fn every(every: &Every) -> String {
 }
 
 fn time(items: &Items) -> String {
-    let [seconds, minutes, hours, ..] = items;
+    let (seconds, minutes) = (&items[Field::Second], &items[Field::Minute]);
+    let hours = &items[Field::Hour];
     if let Some(times) = times(seconds, minutes, hours) {
         return format!("at {}", and(&times));
     }
@@ -50,12 +51,12 @@ fn time(items: &Items) -> String {
     }
     // `every 5 seconds` says it without `of every minute`.
     if !matches!(
-        (&seconds[..], &minutes[..]),
+        (seconds, minutes),
         ([Item::All { .. }], [Item::All { step: 1 }])
     ) {
         parts.push(phrase(minutes, "minute", |minute| minute.to_string()));
     }
-    if !matches!(hours[..], [Item::All { step: 1 }]) {
+    if !matches!(hours, [Item::All { step: 1 }]) {
         parts.push(phrase(hours, "hour", |hour| hour.to_string()));
     } else if single(minutes).is_some() {
         parts.push("every hour".to_owned());
@@ -96,11 +97,13 @@ fn times(seconds: &[Item], minutes: &[Item], hours: &[Item]) -> Option<Vec<Strin
 }
 
 fn date(items: &Items) -> String {
-    let of = |field: Field| &items[field as usize][..];
-    let (days, weekdays) = (of(Field::DayOfMonth), of(Field::DayOfWeek));
-    let (any_day, any_weekday) = (is_any(days), is_any(weekdays));
-    let month = match of(Field::Month) {
-        months if is_any(months) => None,
+    let (days, weekdays) = (&items[Field::DayOfMonth], &items[Field::DayOfWeek]);
+    let (any_day, any_weekday) = (
+        items.is_any(Field::DayOfMonth),
+        items.is_any(Field::DayOfWeek),
+    );
+    let month = match &items[Field::Month] {
+        _ if items.is_any(Field::Month) => None,
         months => Some(phrase(months, "month", |month| {
             MONTHS[usize::from(month - 1)].to_owned()
         })),
@@ -114,7 +117,7 @@ fn date(items: &Items) -> String {
     };
     let mut text = String::new();
     if any_day && any_weekday {
-        if singles(of(Field::Hour)).is_some() {
+        if singles(&items[Field::Hour]).is_some() {
             text.push_str(" every day");
         }
         text.push_str(&in_month(false));
@@ -131,8 +134,8 @@ fn date(items: &Items) -> String {
         }));
         text.push_str(&in_month(weekdays.iter().any(is_of_month)));
     }
-    let years = of(Field::Year);
-    if !is_any(years) {
+    let years = &items[Field::Year];
+    if !items.is_any(Field::Year) {
         text.push_str(" in ");
         text.push_str(&phrase(years, "year", |year| year.to_string()));
     }

@@ -63,8 +63,6 @@ impl Rules {
 
 /// Two offsets of a zone never differ by more (`jiff` allows 25:59:59 either way).
 const FURTHEST: i64 = 52 * 3_600;
-/// From here on every zone of the tz database repeats its rule year by year.
-const REGULAR_FROM: i64 = 3_723_753_600; // 2088-01-01T00:00:00Z
 const YEARS: i64 = (ALL_KINDS_OF_YEAR + 1) * 366 * 86_400;
 
 /// The first tick at or after `from`, in seconds since 1970-01-01T00:00:00Z.
@@ -72,7 +70,7 @@ pub(super) fn at_or_after(sets: &FieldSets, zone: &Zone, rules: Rules, from: i64
     // All that may be looked at: what has not fired while every kind of year passed under a zone's
     // last rule never will. Years written out end the search by themselves.
     let give_up = match sets.years {
-        None => from.max(REGULAR_FROM) + YEARS,
+        None => from.max(zone.regular_from()) + YEARS,
         Some(_) => i64::MAX,
     };
     let mut from = from;

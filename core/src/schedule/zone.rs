@@ -7,19 +7,24 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use jiff::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
-/// Transitions up to here are kept in a table; the rare question beyond it goes to `jiff`.
+use super::date::{Date, days, month_len, weekday};
+
+/// Transitions up to here are kept in a table; later years are looked up in years like them.
 const HORIZON: i64 = 5_049_129_600; // 2130-01-01T00:00:00Z
+/// Years of the table by which every zone follows its last rule; they hold each kind of year.
+const LIKE: std::ops::Range<i64> = 2101..2129;
 /// No schedule looks further back than 1970, by more than an offset.
 const START: i64 = -7 * 86_400;
 
 /// A zone of the tz database compiled in, shared by all schedules that name it.
 pub(super) struct Zone {
     name: Box<str>,
-    zone: TimeZone,
     /// In order, the first from the beginning of time.
     table: Box<[Entry]>,
     /// Where the table ends.
     known_to: i64,
+    /// From here on the zone follows its last rule.
+    regular_from: i64,
 }
 
 /// The start of a stretch. Instants are seconds since 1970-01-01T00:00:00Z.
@@ -58,14 +63,14 @@ impl Zone {
         let canonical = zone.iana_name()?.to_owned();
         let zone = match lock().get(canonical.as_str()).map(Arc::clone) {
             Some(zone) => zone,
-            None => Arc::new(Self::new(&canonical, zone)),
+            None => Arc::new(Self::new(&canonical, &zone)),
         };
         // Only the spelling of the database is kept, so that the map cannot grow without end.
         Some(Arc::clone(lock().entry(canonical.into()).or_insert(zone)))
     }
 
-    fn new(name: &str, zone: TimeZone) -> Self {
-        let first = offset_at(&zone, START);
+    fn new(name: &str, zone: &TimeZone) -> Self {
+        let first = offset_at(zone, START);
         let mut table = vec![Entry {
             start: i64::MIN,
             offset: narrow(first),
@@ -94,12 +99,46 @@ impl Zone {
                 break;
             }
         }
-        Self {
+        let table = table.into_boxed_slice();
+        let mut zone = Self {
             name: name.into(),
-            zone,
-            table: table.into_boxed_slice(),
+            table,
             known_to,
+            regular_from: 0,
+        };
+        zone.regular_from = zone.first_regular();
+        zone
+    }
+
+    /// The start of the first year after which all years do as those of their kind.
+    fn first_regular(&self) -> i64 {
+        if self.known_to == i64::MAX {
+            return self
+                .table
+                .last()
+                .map_or(START, |entry| entry.start.max(START));
         }
+        let changes = |year: i64, moved: i64| {
+            let from = self
+                .table
+                .partition_point(|entry| entry.start < year_start(year));
+            let to = self
+                .table
+                .partition_point(|entry| entry.start < year_start(year + 1));
+            self.table[from..to]
+                .iter()
+                .map(move |e| (e.start - moved, e.offset, e.shift))
+        };
+        let irregular = (1970..LIKE.start).rev().find(|&year| {
+            let moved = year_start(year) - year_start(like(year));
+            !changes(year, moved).eq(changes(like(year), 0))
+        });
+        year_start(irregular.map_or(1970, |year| year + 1))
+    }
+
+    /// From here on the zone does the same in all years of the same kind.
+    pub(super) fn regular_from(&self) -> i64 {
+        self.regular_from
     }
 
     /// The name as the tz database spells it.
@@ -125,32 +164,63 @@ impl Zone {
         }
     }
 
-    /// The same without the table: the rule of a zone's last years goes on for ever.
+    /// The same without a table of its own: a zone's last rule goes on for ever, and does the same
+    /// in all years that have as many days and begin on the same weekday. (A zone without such a
+    /// rule has no end of its table.)
     fn beyond(&self, t: i64) -> Stretch {
-        let offset = offset_at(&self.zone, t);
-        let changed =
-            |second: i64, other: i64| (offset_at(&self.zone, second) != offset).then_some(other);
-        let before = self
-            .zone
-            .preceding(timestamp(t.saturating_add(1)))
-            .find_map(|transition| {
-                let start = transition.timestamp().as_second();
-                changed(start - 1, start)
-            });
-        let after = self.zone.following(timestamp(t)).find_map(|transition| {
-            let end = transition.timestamp().as_second();
-            changed(end, end)
-        });
-        let start = before.unwrap_or(i64::MIN);
-        let end = after.unwrap_or(i64::MAX);
+        let year = Date::from_days(t.div_euclid(DAY)).year;
+        let like = self.in_year_like(year, t);
+        // A stretch that reaches into another year has its end there.
+        let (from, to) = (year_start(year), year_start(year + 1));
+        let before = match like.start < from {
+            true => self.in_year_like(year - 1, from - 1),
+            false => like,
+        };
+        let after = match like.end >= to {
+            true => self.in_year_like(year + 1, to),
+            false => like,
+        };
         Stretch {
-            start,
-            end,
-            offset,
-            shift: before.map_or(0, |start| offset - offset_at(&self.zone, start - 1)),
-            next_shift: after.map_or(0, |end| offset_at(&self.zone, end) - offset),
+            start: before.start,
+            shift: before.shift,
+            ..after
         }
     }
+
+    /// The stretch that holds `t`, right as far as it lies in the given year.
+    fn in_year_like(&self, year: i64, t: i64) -> Stretch {
+        let moved = year_start(year) - year_start(like(year));
+        let stretch = self.at(t - moved);
+        Stretch {
+            start: stretch.start + moved,
+            end: stretch.end + moved,
+            ..stretch
+        }
+    }
+}
+
+const DAY: i64 = 86_400;
+
+fn year_start(year: i64) -> i64 {
+    days(year, 1, 1) * DAY
+}
+
+/// A year of the table with as many days that begins on the same weekday.
+fn like(year: i64) -> i64 {
+    static LIKE_YEARS: LazyLock<[[i64; 7]; 2]> = LazyLock::new(|| {
+        let mut years = [[0; 7]; 2];
+        for year in LIKE {
+            years[kind(year).0][kind(year).1] = year;
+        }
+        years
+    });
+    let (leap, weekday) = kind(year);
+    LIKE_YEARS[leap][weekday]
+}
+
+fn kind(year: i64) -> (usize, usize) {
+    let leap = usize::from(month_len(year, 2) == 29);
+    (leap, weekday(days(year, 1, 1)) as usize)
 }
 
 fn offset_at(zone: &TimeZone, t: i64) -> i64 {
@@ -200,29 +270,68 @@ mod tests {
         }
     }
 
+    /// Every change of an offset from 1970 to 2600, as `jiff` has them.
     #[test]
-    fn the_table_agrees_with_jiff_in_every_zone() {
+    fn every_stretch_of_every_zone_is_jiffs() {
+        let end = days(2600, 1, 1) * DAY;
         for name in TimeZoneDatabase::bundled().available() {
             let zone = Zone::named(name.as_str()).unwrap();
-            // Prime, so that it meets all hours and weekdays.
-            for t in (0..HORIZON + 86_400 * 800).step_by(7_919 * 997) {
-                let stretch = zone.at(t);
-                assert!(stretch.start <= t && t < stretch.end, "{name} {t}");
-                assert_eq!(stretch.offset, offset_at(&zone.zone, t), "{name} {t}");
-                if stretch.start > START {
-                    assert_ne!(
-                        stretch.offset,
-                        offset_at(&zone.zone, stretch.start - 1),
-                        "{name} {t}"
-                    );
-                    assert_eq!(zone.at(stretch.start - 1).end, stretch.start, "{name} {t}");
+            let jiff = TimeZoneDatabase::bundled().get(name.as_str()).unwrap();
+            let mut offset = offset_at(&jiff, 0);
+            let mut start = zone.at(0).start;
+            let mut changes = jiff.following(timestamp(0)).map(|change| {
+                (
+                    change.timestamp().as_second(),
+                    i64::from(change.offset().seconds()),
+                )
+            });
+            while start < end {
+                let (next, then) = loop {
+                    match changes.next() {
+                        Some((_, then)) if then == offset => {}
+                        Some(change) => break change,
+                        None => break (i64::MAX, offset),
+                    }
+                };
+                let inside = start.max(0) + (next.min(end) - start.max(0)) / 2;
+                for t in [start.max(0), inside, next.min(end) - 1] {
+                    let stretch = zone.at(t);
+                    assert_eq!((stretch.start, stretch.end), (start, next), "{name} {t}");
+                    assert_eq!(stretch.offset, offset, "{name} {t}");
+                    assert_eq!(stretch.next_shift, then - offset, "{name} {t}");
+                    if next < end {
+                        assert_eq!(zone.at(next).shift, stretch.next_shift, "{name} {t}");
+                    }
                 }
-                // Just after a zone's last irregular transition jiff 1.0.2 answers `preceding` by
-                // the rule alone, so the two ways are compared where the rule has always held.
-                if stretch.start > 3_723_753_600 {
-                    assert_eq!(stretch, zone.beyond(t), "{name} {t}");
-                }
+                (start, offset) = (next, then);
             }
+        }
+    }
+
+    #[test]
+    fn a_zone_is_regular_from_the_year_of_its_last_rule() {
+        let cases = [
+            ("America/New_York", 2007),
+            ("Europe/Berlin", 1996),
+            ("Asia/Gaza", 2087),
+        ];
+        for (name, year) in cases {
+            let zone = Zone::named(name).unwrap();
+            assert_eq!(
+                Date::from_days(zone.regular_from() / DAY).year,
+                year,
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn there_is_a_year_of_every_kind_in_the_table() {
+        for year in 2101..2600 {
+            assert!(
+                LIKE.contains(&like(year)) && kind(like(year)) == kind(year),
+                "{year}"
+            );
         }
     }
 }

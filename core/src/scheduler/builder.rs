@@ -1,5 +1,6 @@
 //! Building a scheduler.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,9 @@ use rand::rngs::{StdRng, SysRng};
 use super::{ClockPolicy, Control, Scheduler};
 use crate::engine::{Core, Parts, tick};
 use crate::job::{Definition, Job, JobError};
-use crate::{AcquireRequest, Backend, Clock, IdError, NodeId, Spawner, SystemClock, TokioSpawner};
+use crate::{
+    AcquireRequest, Backend, Clock, IdError, JobId, NodeId, Spawner, SystemClock, TokioSpawner,
+};
 
 /// A scheduler on its way. See [`Scheduler::builder`].
 #[derive(Debug)]
@@ -24,6 +27,7 @@ pub struct SchedulerBuilder {
     max_running: Option<usize>,
     seed: Option<u64>,
     jobs: Vec<Definition>,
+    ids: HashSet<JobId>,
 }
 
 /// Why a scheduler did not start. None of its tasks runs.
@@ -53,6 +57,7 @@ impl SchedulerBuilder {
             max_running: None,
             seed: None,
             jobs: Vec::new(),
+            ids: HashSet::new(),
         }
     }
 
@@ -112,7 +117,7 @@ impl SchedulerBuilder {
     /// Something is wrong with the job, or there is one of its id.
     pub fn job(mut self, job: Job) -> Result<Self, JobError> {
         let job = Definition::check(job)?;
-        if self.jobs.iter().any(|other| other.id == job.id) {
+        if !self.ids.insert(job.id.clone()) {
             return Err(JobError::Duplicate(job.id));
         }
         self.jobs.push(job);

@@ -7,6 +7,7 @@ use tidelock_tests::{Fault, Op};
 use tokio::time::{Instant, sleep};
 
 use crate::fleet::{Diary, Fleet, ahead, ms, secs};
+use crate::ledger::{each_told_once, ticks};
 use crate::node::{Node, assert_tidy, lock, noting, states, stored, told};
 
 const HOUR_MS: i64 = 3_600_000;
@@ -189,9 +190,7 @@ async fn a_scheduler_that_stood_still_catches_up_once_and_is_on_time_again() {
         .collect();
     assert_eq!(starts, [0.5, 96.0, 120.5, 150.5]);
     let records = stored(&fleet, "j").await;
-    let (first, last) = ("2026-01-01T12:00:00Z", "2026-01-01T12:02:30Z");
-    let ran = crate::node::assert_accounted(&records, first, last, secs(30));
-    assert_eq!(ran, 4, "{records:#?}");
+    each_told_once(&records, &ticks("2026-01-01T12:00:00Z", 30, 6));
     assert_eq!(
         node.faults.count(Op::Begin),
         4,

@@ -4,15 +4,25 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
+mod a_year;
+mod clock_jumps;
 mod clock_steps;
+mod control;
+mod events;
+mod field_reports_d;
 mod fleet;
 mod frozen;
 mod hour_off;
+mod late_and_spread;
+mod ledger;
 mod lock_expiry;
+mod misfires;
 mod node;
 mod node_death;
 mod once_per_tick;
 mod panics;
 mod plain_lock;
+mod same_name;
+mod shutdown;
 mod skew;
 mod watchdog;

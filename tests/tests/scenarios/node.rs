@@ -176,34 +176,3 @@ pub(crate) fn told(diary: &Diary, start: tokio::time::Instant) -> Vec<(f64, Stri
     let entry = |e: crate::fleet::Entry| ((e.at - start).as_secs_f64(), e.node, e.what);
     entries.into_iter().map(entry).collect()
 }
-
-/// Each tick from `first` to `last`, `period` apart, has one record and no tick has two: it ran,
-/// or is among those that did not. Tells how many ran.
-pub(crate) fn assert_accounted(
-    records: &[Record],
-    first: &str,
-    last: &str,
-    period: std::time::Duration,
-) -> usize {
-    let period = i64::try_from(period.as_millis()).unwrap();
-    let mut ticks = Vec::new();
-    for record in records {
-        match (record.ticks, record.occurrence) {
-            (Some(span), _) => {
-                let (from, to) = (span.first.as_millisecond(), span.last.as_millisecond());
-                let count = (to - from) / period + 1;
-                assert_eq!(span.count, u64::try_from(count).unwrap(), "{record:?}");
-                ticks.extend((0..count).map(|n| from + n * period));
-            }
-            (None, Some(occurrence)) => ticks.push(occurrence.as_millisecond()),
-            (None, None) => panic!("a record of no tick: {record:?}"),
-        }
-    }
-    ticks.sort_unstable();
-    let (first, last) = (tick(first).as_millisecond(), tick(last).as_millisecond());
-    let expected: Vec<_> = (0..=(last - first) / period)
-        .map(|n| first + n * period)
-        .collect();
-    assert_eq!(ticks, expected, "{records:#?}");
-    records.iter().filter(|r| r.ticks.is_none()).count()
-}

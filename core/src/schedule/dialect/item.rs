@@ -150,7 +150,7 @@ impl<'a> ItemParser<'a> {
             self.at += name.len();
             return field.named(name).ok_or_else(|| {
                 self.error(Kind::Syntax, field.expected(), start)
-                    .found(word)
+                    .found(rest)
             });
         }
         self.number(

@@ -4,32 +4,36 @@
 //! checked. Of its own form only the values are kept. Its trees take 0.5 to 2.5 kB an expression,
 //! it ends with the year 2100, and the either-day rule, `L`, `W` and `#` would need several of them.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::str::FromStr as _;
 
 use cron::TimeUnitSpec;
 
-use super::{Item, Items, is_any};
+use super::{Item, Items};
 use crate::schedule::civil::FieldSets;
 use crate::schedule::days::DaySet;
 use crate::schedule::error::{ScheduleError, ScheduleErrorKind as Kind};
 use crate::schedule::field::Field;
 
-pub(super) fn sets(items: &Items) -> Result<FieldSets, ScheduleError> {
-    let text = text(items);
+/// The values of each field; `canonical` is the text of the items.
+pub(super) fn sets(items: &Items, canonical: &str) -> Result<FieldSets, ScheduleError> {
+    let text = text(items, canonical);
     let expanded = cron::Schedule::from_str(&text).map_err(|_| {
         ScheduleError::new(Kind::Internal, "a text the field matcher takes").found(&text)
     })?;
-    let any = |field: Field| is_any(&items[field as usize]);
-    let values =
-        |field: Field, spec: &dyn Fn() -> u64| if any(field) { all(field) } else { spec() };
+    // A `*` is not asked for: the crate would go through all values it has.
+    let values = |field: Field, spec: &dyn Fn() -> u64| match items.is_any(field) {
+        true => all(field),
+        false => spec(),
+    };
     Ok(FieldSets {
         seconds: values(Field::Second, &|| bits(expanded.seconds(), 0)),
         minutes: values(Field::Minute, &|| bits(expanded.minutes(), 0)),
         hours: half(values(Field::Hour, &|| bits(expanded.hours(), 0))),
         months: quarter(values(Field::Month, &|| bits(expanded.months(), 0))),
         days: days(items, &expanded),
-        years: (!any(Field::Year)).then(|| {
+        years: (!items.is_any(Field::Year)).then(|| {
             let mut years = [0; 3];
             for year in expanded.years().iter() {
                 let bit = year.saturating_sub(1970);
@@ -41,14 +45,11 @@ pub(super) fn sets(items: &Items) -> Result<FieldSets, ScheduleError> {
 }
 
 fn days(items: &Items, expanded: &cron::Schedule) -> DaySet {
-    let (of_month, of_week) = (
-        &items[Field::DayOfMonth as usize],
-        &items[Field::DayOfWeek as usize],
-    );
+    let (of_month, of_week) = (&items[Field::DayOfMonth], &items[Field::DayOfWeek]);
     let mut set = DaySet {
-        any_day: is_any(of_month),
-        any_weekday: is_any(of_week),
-        ..Default::default()
+        any_day: items.is_any(Field::DayOfMonth),
+        any_weekday: items.is_any(Field::DayOfWeek),
+        ..DaySet::default()
     };
     if of_month.iter().any(is_plain) && !set.any_day {
         set.days = half(bits(expanded.days_of_month(), 0));
@@ -71,42 +72,68 @@ fn days(items: &Items, expanded: &cron::Schedule) -> DaySet {
 }
 
 /// Six fields or seven as the crate reads them.
-fn text(items: &Items) -> String {
-    let mut text = String::with_capacity(48);
-    for field in Field::ALL {
-        let items = &items[field as usize];
-        if is_any(items) || !items.iter().any(is_plain) {
-            text.push_str(if field == Field::Year { "" } else { "* " });
-            continue;
+fn text<'a>(items: &Items, canonical: &'a str) -> Cow<'a, str> {
+    if Field::ALL.iter().all(|&field| reads_alike(items, field)) {
+        return Cow::Borrowed(canonical);
+    }
+    let mut text = String::with_capacity(canonical.len() + 16);
+    for (field, word) in Field::ALL.into_iter().zip(canonical.split(' ')) {
+        if reads_alike(items, field) {
+            text.push_str(word);
+        } else if items.is_any(field) || !items[field].iter().any(is_plain) {
+            text.push('*');
+        } else {
+            values(&mut text, field, &items[field]);
         }
-        for item in items.iter().filter(|item| is_plain(item)) {
-            // A String takes everything.
-            let _ = match (field, *item) {
-                (Field::DayOfWeek, item) => weekdays(&mut text, item),
-                // The crate takes no step that leaves the field at once.
-                (_, Item::All { step }) if step == field.size() => {
-                    write!(text, "{},", field.min())
-                }
-                (_, item) => write!(text, "{item},"),
-            };
-        }
-        text.pop();
         text.push(' ');
     }
     text.truncate(text.trim_end().len());
-    text
+    Cow::Owned(text)
 }
 
-/// Weekdays one by one, Sunday as 1, since the crate's ranges do not wrap.
-fn weekdays(text: &mut String, item: Item) -> std::fmt::Result {
-    let (from, to, step) = match item {
-        Item::All { step } => (0, 6, step),
-        Item::Range { from, to, step } => (from, if to < from { to + 7 } else { to }, step),
-        _ => return Ok(()),
-    };
-    (from..=to)
-        .step_by(usize::from(step))
-        .try_for_each(|day| write!(text, "{},", day % 7 + 1))
+/// More items than this are given to the crate as the values they have, which are fewer.
+const MANY: usize = 16;
+
+/// Whether the crate reads the canonical text of a field as it is meant.
+fn reads_alike(items: &Items, field: Field) -> bool {
+    match &items[field] {
+        [Item::All { step: 1 }] => true,
+        // Its weekdays are numbered from 1.
+        _ if field == Field::DayOfWeek => false,
+        // It takes no step that leaves the field at once.
+        items => {
+            let step = |item: &Item| *item != Item::All { step: field.size() };
+            items.len() <= MANY && items.iter().all(|item| is_plain(item) && step(item))
+        }
+    }
+}
+
+/// The values of a field one by one, weekdays with Sunday as 1 as the crate has it.
+fn values(text: &mut String, field: Field, items: &[Item]) {
+    let mut seen = [false; 256];
+    for item in items {
+        let (from, to, step) = match *item {
+            Item::All { step } => (field.min(), field.max(), step),
+            // Only weekdays wrap.
+            Item::Range { from, to, step } if to < from => (from, to + 7, step),
+            Item::Range { from, to, step } => (from, to, step),
+            _ => continue,
+        };
+        for value in (from..=to).step_by(usize::from(step)) {
+            let value = if field == Field::DayOfWeek {
+                value % 7 + 1
+            } else {
+                value
+            };
+            // All values of a field are within 256 of its first.
+            let seen = &mut seen[usize::from(value - field.min())];
+            if !std::mem::replace(seen, true) {
+                // A String takes everything.
+                let _ = write!(text, "{value},");
+            }
+        }
+    }
+    text.pop();
 }
 
 fn is_plain(item: &Item) -> bool {

@@ -2,12 +2,14 @@
 
 mod duration;
 mod item;
+mod items;
 mod matcher;
 
 use std::fmt::Write as _;
 
 pub(super) use item::Item;
 use item::ItemParser;
+pub(super) use items::Items;
 
 use super::civil::FieldSets;
 use super::error::{ScheduleError, ScheduleErrorKind as Kind};
@@ -15,9 +17,6 @@ use super::field::Field;
 
 /// Long enough for any list that means something, short enough to read in microseconds.
 const MAX_BYTES: usize = 1_024;
-
-/// What stands in each of the seven fields, as written.
-pub(super) type Items = [Vec<Item>; 7];
 
 /// What an expression turned out to be.
 #[derive(Debug)]
@@ -138,9 +137,12 @@ fn macros<'a>(
 
 fn fields(text: &str, words: &[(usize, &str)]) -> Result<Expression, ScheduleError> {
     let items = items(text, words)?;
-    let sets = matcher::sets(&items)?;
+    let mut canonical = String::with_capacity(32);
+    // A String takes everything.
+    let _ = write!(canonical, "{items}");
+    let sets = matcher::sets(&items, &canonical)?;
     if sets.at_or_after(0).is_none() {
-        let day = is_any(&items[Field::DayOfWeek as usize]);
+        let day = items.is_any(Field::DayOfWeek);
         let field = if day {
             Field::DayOfMonth
         } else {
@@ -152,21 +154,18 @@ fn fields(text: &str, words: &[(usize, &str)]) -> Result<Expression, ScheduleErr
         let error = ScheduleError::new(Kind::NeverFires, expected).in_field(field);
         return Err(error.found(word).at(text, at));
     }
-    let starred = |field: Field| matches!(items[field as usize][0], Item::All { .. });
-    let fixed_time = !starred(Field::Minute) && !starred(Field::Hour);
+    let fixed_time = !items.is_starred(Field::Minute) && !items.is_starred(Field::Hour);
     Ok(Expression {
         sets,
-        text: canonical(&items),
+        text: canonical.into_boxed_str(),
         fixed_time,
     })
 }
 
-/// The items of each field, those left out filled in.
 fn items(text: &str, words: &[(usize, &str)]) -> Result<Items, ScheduleError> {
-    let names = match words.len() {
-        5 => &Field::ALL[1..6],
-        6 => &Field::ALL[..6],
-        7 => &Field::ALL[..],
+    let first = match words.len() {
+        5 => 1,
+        6 | 7 => 0,
         count => {
             let expected = "five, six or seven fields: \
                             [second] minute hour day-of-month month day-of-week [year]";
@@ -181,15 +180,15 @@ fn items(text: &str, words: &[(usize, &str)]) -> Result<Items, ScheduleError> {
                 .at(text, at));
         }
     };
-    let mut items = Items::default();
-    items[Field::Second as usize] = vec![Item::Range {
-        from: 0,
-        to: 0,
-        step: 1,
-    }];
-    items[Field::Year as usize] = vec![Item::All { step: 1 }];
-    for (&field, &(at, word)) in names.iter().zip(words) {
-        items[field as usize] = list(text, field, at, word)?;
+    let mut items = Items::new();
+    for field in Field::ALL {
+        match (field as usize)
+            .checked_sub(first)
+            .and_then(|index| words.get(index))
+        {
+            Some(&(at, word)) => list(&mut items, text, field, at, word)?,
+            None => items.push_left_out(field),
+        }
     }
     Ok(items)
 }
@@ -197,11 +196,16 @@ fn items(text: &str, words: &[(usize, &str)]) -> Result<Items, ScheduleError> {
 /// The items of a canonical text, once more: they are not kept.
 pub(super) fn canonical_items(text: &str) -> Items {
     // Whatever made the text has read it before.
-    items(text, &words(text)).unwrap_or_default()
+    items(text, &words(text)).unwrap_or_else(|_| Items::new())
 }
 
-fn list(text: &str, field: Field, at: usize, word: &str) -> Result<Vec<Item>, ScheduleError> {
-    let mut items = Vec::new();
+fn list(
+    items: &mut Items,
+    text: &str,
+    field: Field,
+    at: usize,
+    word: &str,
+) -> Result<(), ScheduleError> {
     let mut start = at;
     for part in word.split(',') {
         // `?` is a whole field, never one of several.
@@ -209,37 +213,11 @@ fn list(text: &str, field: Field, at: usize, word: &str) -> Result<Vec<Item>, Sc
             let error = ScheduleError::new(Kind::Syntax, field.expected()).in_field(field);
             return Err(error.found(part).at(text, start));
         }
-        let item = ItemParser::new(text, field, start, start + part.len()).parse()?;
-        if !items.contains(&item) {
-            items.push(item);
-        }
+        items.push(
+            field,
+            ItemParser::new(text, field, start, start + part.len()).parse()?,
+        );
         start += part.len() + 1;
     }
-    Ok(items)
-}
-
-/// Whether any item is a bare `*`, which makes the field no restriction.
-pub(super) fn is_any(items: &[Item]) -> bool {
-    items.contains(&Item::All { step: 1 })
-}
-
-fn canonical(items: &Items) -> Box<str> {
-    let mut text = String::new();
-    let shown = if is_any(&items[Field::Year as usize]) {
-        6
-    } else {
-        7
-    };
-    for (index, items) in items[..shown].iter().enumerate() {
-        for (place, item) in items.iter().enumerate() {
-            let lead = match (index, place) {
-                (0, 0) => "",
-                (_, 0) => " ",
-                _ => ",",
-            };
-            // A String takes everything.
-            let _ = write!(text, "{lead}{item}");
-        }
-    }
-    text.into_boxed_str()
+    Ok(())
 }
