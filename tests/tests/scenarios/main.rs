@@ -5,9 +5,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod a_year;
+mod clock_jumps;
+mod clock_steps;
 mod control;
 mod events;
+mod field_reports_d;
 mod fleet;
+mod frozen;
 mod hour_off;
 mod isolation;
 mod late_and_spread;
@@ -18,7 +22,9 @@ mod node;
 mod node_death;
 mod once_per_tick;
 mod outages;
+mod panics;
 mod plain_lock;
+mod same_name;
 mod shutdown;
 mod skew;
 mod storms;
