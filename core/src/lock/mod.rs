@@ -53,7 +53,7 @@ use crate::{Answer, BackendError};
 /// 9. A token is larger than every earlier one of its key, over expiry, release and forced
 ///    release. (With a clock: the larger of the last one plus 1 and the clock in microseconds, so
 ///    that it grows even over data that the store has lost.)
-/// 10. `Granted` and `Consumed` carry the mark as it was.
+/// 10. `Granted` and `Consumed` carry the mark as it was; a manual run carries none.
 /// 11. A grant names every other open run as abandoned, again at each grant, until a run to which
 ///     it was named is released.
 /// 12. Mark and token do not expire.

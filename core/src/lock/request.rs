@@ -13,7 +13,8 @@ use crate::{Fingerprint, Holder, NodeId, Occurrence, RunId, SkipReason};
 pub enum Intent {
     /// Run it.
     Run,
-    /// Not run it: move the mark past it, so that no node does, and say why. Takes no lock.
+    /// Not run it: move the mark past it, so that no node does, and say why. Takes no lock, and
+    /// means nothing for a manual run.
     Skip(SkipReason),
 }
 

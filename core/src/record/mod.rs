@@ -32,7 +32,8 @@ use crate::BackendError;
 /// 3. A record of ticks that did not run yields to one of the same run id that tells of more.
 /// 4. The store gives the order, by a sequence of its own: never a node's clock.
 /// 5. The newest `keep` runs of a job stay (default: 100), whichever writers saved them.
-/// 6. What is older than `max_age` goes (default: 7 days).
+/// 6. What was last saved longer ago than `max_age` goes (default: 7 days), at the latest when
+///    something of the job is saved.
 /// 7. A run in state `Running` is never dropped.
 /// 8. Ticks that did not run have a cap of their own, as large as that of runs.
 /// 9. Any text comes back unchanged: quotes, NUL, U+2028, emoji, right-to-left.

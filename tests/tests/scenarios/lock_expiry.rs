@@ -123,6 +123,7 @@ async fn a_node_cut_off_in_mid_run_stops_and_the_next_tick_runs_elsewhere() {
     assert!(tokens[0] < tokens[1], "{tokens:?}");
 }
 
+/// BR-047: the key is gone; renewing does not bring it back, and to release it is no error.
 #[tokio::test(start_paused = true)]
 async fn a_lock_taken_away_is_noticed_at_the_next_renewal() {
     let (fleet, diary) = (Fleet::new(), Diary::default());

@@ -5,10 +5,15 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod a_year;
+mod clock_jumps;
+mod clock_steps;
 mod control;
 mod events;
+mod field_reports_d;
 mod fleet;
+mod frozen;
 mod hour_off;
+mod isolation;
 mod late_and_spread;
 mod ledger;
 mod lock_expiry;
@@ -16,7 +21,12 @@ mod misfires;
 mod node;
 mod node_death;
 mod once_per_tick;
+mod outages;
+mod panics;
 mod plain_lock;
+mod same_name;
 mod shutdown;
 mod skew;
+mod storms;
+mod timeouts;
 mod watchdog;

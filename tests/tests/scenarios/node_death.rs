@@ -40,6 +40,7 @@ fn assert_closed(records: &[Record], expected: &[RunState]) {
     assert!(records.iter().all(|record| record.ended.is_some()));
 }
 
+/// BR-051: killed in mid-run; no record says for ever that it runs, and later runs are not blocked.
 #[tokio::test(start_paused = true)]
 async fn a_run_whose_node_dies_is_abandoned_and_the_next_tick_runs_within_a_ttl_and_a_tick() {
     for two in [false, true] {
