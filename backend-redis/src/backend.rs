@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tidelock::{
-    AcquireRequest, Acquisition, Answer, Backend, BackendError, Begun, Clear, Finished, Lease,
-    LockBackend, LockKey, LockState, Record, RecordQuery, RecordStore, Release, Renewal,
+    AcquireRequest, Acquisition, Answer, Backend, BackendError, Begun, Clear, Consumed, ErrorKind,
+    Finished, Lease, LockBackend, LockKey, LockState, Record, RecordQuery, RecordStore, Release,
+    Renewal, SkipReason,
 };
 
 use crate::RedisBackendBuilder;
 use crate::config::Limits;
-use crate::connection::Wire;
-use crate::error::refused;
+use crate::connection::{Timeouts, Wire};
+use crate::error::{BACKEND, Odd, refused};
 use crate::keys::{Keys, Namespace};
+use crate::replicas::Replicas;
 use crate::reply::Reply;
 use crate::script::{self, Call};
 use crate::{locks, records};
@@ -26,7 +28,8 @@ use crate::{locks, records};
 pub struct RedisBackend {
     pub(crate) namespace: Namespace,
     pub(crate) limits: Limits,
-    pub(crate) operation_timeout: Duration,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) replicas: Option<Arc<Replicas>>,
     pub(crate) allow_eviction: bool,
     pub(crate) wire: Arc<Wire>,
 }
@@ -53,8 +56,55 @@ impl RedisBackend {
         self.namespace.of(key.job())
     }
 
+    /// An acquire whose grant enough replicas have.
+    async fn acquire_replicated(
+        &self,
+        replicas: &Replicas,
+        request: &AcquireRequest,
+    ) -> Result<Answer<Acquisition>, BackendError> {
+        let call = locks::ask(&script::ACQUIRE, &self.keys(&request.key), request);
+        let read = |reply| {
+            let (answer, _) = locks::acquisition(request, reply)?;
+            let is_grant = matches!(answer.value, Acquisition::Granted(_));
+            Ok((answer, is_grant))
+        };
+        let (answer, enough) = replicas.run(&self.wire, self.timeouts, &call, read).await?;
+        let Acquisition::Granted(grant) = &answer.value else {
+            return Ok(answer);
+        };
+        if enough {
+            return Ok(answer);
+        }
+        let _ = self.release(&grant.lease).await?;
+        if request.occurrence.is_none() {
+            let error = BackendError::new(ErrorKind::Unavailable, BACKEND, "acquire");
+            return Err(error.with_source(Odd("too few replicas have the grant")));
+        }
+        let skipped = Consumed::new(SkipReason::Unreplicated, None, grant.previous);
+        Ok(Answer::new(Acquisition::Consumed(skipped), answer.clock))
+    }
+
+    /// The record of a run whose grant was waited for: the wait stands between the two.
+    async fn begin_replicated(
+        &self,
+        replicas: &Replicas,
+        request: &AcquireRequest,
+        running: &Record,
+    ) -> Result<Answer<Begun>, BackendError> {
+        let answer = self.acquire_replicated(replicas, request).await?;
+        let clock = answer.clock;
+        let mut begun = Begun::whole(answer.value);
+        if let Acquisition::Granted(grant) = &begun.acquisition {
+            let mut record = running.clone();
+            record.token = Some(grant.lease.token);
+            begun.unclosed.clone_from(&grant.abandoned);
+            begun.unsaved = self.save(&record).await.err();
+        }
+        Ok(Answer::new(begun, clock))
+    }
+
     async fn run(&self, call: &Call) -> Result<Reply, BackendError> {
-        self.wire.run(call, self.operation_timeout).await
+        self.wire.run(call, self.timeouts.operation).await
     }
 }
 
@@ -63,6 +113,7 @@ impl fmt::Debug for RedisBackend {
         f.debug_struct("RedisBackend")
             .field("namespace", &self.namespace.name())
             .field("limits", &self.limits)
+            .field("replicas", &self.replicas)
             .field("wire", &self.wire)
             .finish_non_exhaustive()
     }
@@ -76,6 +127,9 @@ impl LockBackend for RedisBackend {
     }
 
     async fn acquire(&self, request: &AcquireRequest) -> Result<Answer<Acquisition>, BackendError> {
+        if let Some(replicas) = &self.replicas {
+            return self.acquire_replicated(replicas, request).await;
+        }
         let call = locks::ask(&script::ACQUIRE, &self.keys(&request.key), request);
         let reply = self.run(&call).await?;
         locks::acquisition(request, reply).map(|(answer, _)| answer)
@@ -83,7 +137,7 @@ impl LockBackend for RedisBackend {
 
     async fn renew(&self, lease: &Lease, ttl: Duration) -> Result<Answer<Renewal>, BackendError> {
         let call = locks::renew(&self.keys(&lease.key), lease, ttl);
-        let within = self.operation_timeout.min(ttl / 4);
+        let within = self.timeouts.operation.min(ttl / 4);
         locks::renewal(self.wire.run(&call, within).await?)
     }
 
@@ -129,6 +183,9 @@ impl Backend for RedisBackend {
         request: &AcquireRequest,
         running: &Record,
     ) -> Result<Answer<Begun>, BackendError> {
+        if let Some(replicas) = &self.replicas {
+            return self.begin_replicated(replicas, request, running).await;
+        }
         let call = locks::ask(&script::BEGIN, &self.keys(&request.key), request);
         let call = records::with_limits(call, self.limits);
         let call = records::with_running(call, running);

@@ -55,7 +55,8 @@ impl Wire {
                 }
                 Sent::Failure(error, number) => {
                     let then = classify(&error).1;
-                    if then == Then::Replace {
+                    let moved = then == Then::AskAgain && self.leads_elsewhere();
+                    if then == Then::Replace || moved {
                         self.replace(number);
                     }
                     match (then, call) {

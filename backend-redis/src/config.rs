@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{Client, IntoConnectionInfo, ProtocolVersion};
+use redis::{Client, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, RedisResult};
 use tidelock::{BackendError, ErrorKind};
 
 use crate::RedisBackend;
-use crate::connection::{Origin, SharedConnection, Timeouts, Wire};
+use crate::connection::{SharedConnection, Timeouts, Wire};
 use crate::error::{BACKEND, failed};
 use crate::keys::Namespace;
+use crate::origin::Origin;
+use crate::replicas::{Replicas, Wanted};
 
 /// How much of a history is kept.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +42,9 @@ pub struct RedisBackendBuilder {
     max_age: Duration,
     timeouts: Timeouts,
     pub(crate) allow_eviction: bool,
+    replicas: Option<Wanted>,
+    #[cfg(feature = "tls")]
+    tls: crate::tls::Tls,
 }
 
 impl RedisBackendBuilder {
@@ -53,6 +58,9 @@ impl RedisBackendBuilder {
                 operation: Duration::from_secs(1),
             },
             allow_eviction: false,
+            replicas: None,
+            #[cfg(feature = "tls")]
+            tls: crate::tls::Tls::default(),
         }
     }
 
@@ -93,6 +101,39 @@ impl RedisBackendBuilder {
         self
     }
 
+    /// After each grant, waits until that many replicas have it, for at most `timeout`; where too few
+    /// have it by then, the lock is given up and the tick does not run: its record says
+    /// `skipped-unreplicated`, and no other node runs it.
+    ///
+    /// That makes it unlikely, not impossible, that a failover forgets a grant: the replica that
+    /// becomes primary may be one of those that had not acknowledged it, and a renewal or a release
+    /// is not waited for. Each run costs two calls more, on connections of their own. The timeout
+    /// should be a fraction of the shortest lock's life. Not for a Cluster, nor for a connection of
+    /// the application.
+    pub fn wait_replicas(mut self, count: u32, timeout: Duration) -> Self {
+        self.replicas = Some(Wanted { count, timeout });
+        self
+    }
+
+    /// Trusts a server whose certificate this authority has signed, given as PEM, instead of those
+    /// that the system trusts.
+    #[cfg(feature = "tls")]
+    pub fn ca_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.tls.authority = Some(pem.into());
+        self
+    }
+
+    /// Shows the server this certificate, given with its key as PEM.
+    #[cfg(feature = "tls")]
+    pub fn client_certificate(
+        mut self,
+        certificate: impl Into<Vec<u8>>,
+        key: impl Into<Vec<u8>>,
+    ) -> Self {
+        self.tls.client = Some((certificate.into(), key.into()));
+        self
+    }
+
     /// Connects to the server at `redis://user:password@host:port/database`, and looks at how it is
     /// set up: see [`RedisBackend::preflight`].
     ///
@@ -113,8 +154,47 @@ impl RedisBackendBuilder {
     ///
     /// The URL or the namespace is none.
     pub fn connect_lazy(self, url: &str) -> Result<RedisBackend, BackendError> {
-        let client = client(url).map_err(|error| failed("connect", error))?;
-        self.over(Origin::Server(client))
+        let client = self.client(url).map_err(|error| failed("connect", error))?;
+        self.over(Origin::Server(Box::new(client)))
+    }
+
+    /// Connects to the primary that Sentinels name, and to its successor after a failover.
+    ///
+    /// `sentinels` are the addresses of the Sentinels; in `url`, the name of the primary stands in
+    /// place of a host: `redis://user:password@mymaster/0`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`connect`](Self::connect).
+    #[cfg(feature = "sentinel")]
+    pub async fn connect_sentinel(
+        self,
+        sentinels: impl IntoIterator<Item = impl Into<String>>,
+        url: &str,
+    ) -> Result<RedisBackend, BackendError> {
+        let sentinels = sentinels.into_iter().map(Into::into).collect();
+        let origin = Origin::sentinel(sentinels, url).map_err(|error| failed("connect", error))?;
+        let backend = self.over(origin)?;
+        backend.preflight().await?.check()?;
+        Ok(backend)
+    }
+
+    /// Connects to a Redis Cluster, of which `nodes` are some addresses. All keys of a job are at
+    /// one of its members.
+    ///
+    /// # Errors
+    ///
+    /// As for [`connect`](Self::connect).
+    #[cfg(feature = "cluster")]
+    pub async fn connect_cluster(
+        self,
+        nodes: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Result<RedisBackend, BackendError> {
+        let nodes: Vec<String> = nodes.into_iter().map(Into::into).collect();
+        let origin = Origin::cluster(nodes, self.timeouts);
+        let backend = self.over(origin.map_err(|error| failed("connect", error))?)?;
+        backend.preflight().await?.check()?;
+        Ok(backend)
     }
 
     /// Uses a client that the application has: its address, user and certificates, on a connection
@@ -124,7 +204,7 @@ impl RedisBackendBuilder {
     ///
     /// The namespace is none.
     pub fn from_client(self, client: Client) -> Result<RedisBackend, BackendError> {
-        self.over(Origin::Server(client))
+        self.over(Origin::Server(Box::new(client)))
     }
 
     /// Uses a connection that the application has. How it reconnects is up to it.
@@ -139,9 +219,19 @@ impl RedisBackendBuilder {
         self.over(Origin::Given(Arc::new(connection)))
     }
 
+    fn client(&self, url: &str) -> RedisResult<Client> {
+        let info = connection_info(url)?;
+        #[cfg(feature = "tls")]
+        if matches!(info.addr(), redis::ConnectionAddr::TcpTls { .. }) {
+            return self.tls.client(info);
+        }
+        Client::open(info)
+    }
+
     fn over(self, origin: Origin) -> Result<RedisBackend, BackendError> {
+        let unfit = self.replicas.is_some() && !origin.gives_own();
         let zero = self.timeouts.connect.is_zero() || self.timeouts.operation.is_zero();
-        if zero {
+        if zero || unfit {
             return Err(BackendError::new(
                 ErrorKind::Misconfigured,
                 BACKEND,
@@ -158,19 +248,20 @@ impl RedisBackendBuilder {
         Ok(RedisBackend {
             namespace: Namespace::new(self.namespace)?,
             limits,
-            operation_timeout: self.timeouts.operation,
+            timeouts: self.timeouts,
+            replicas: self.replicas.map(|wanted| Arc::new(Replicas::new(wanted))),
             allow_eviction: self.allow_eviction,
             wire: Arc::new(Wire::new(origin, self.timeouts)),
         })
     }
 }
 
-/// A client with the settings that the backend wants of its connections.
-fn client(url: &str) -> redis::RedisResult<Client> {
+/// A URL with the settings that the backend wants of its connections.
+pub(crate) fn connection_info(url: &str) -> RedisResult<ConnectionInfo> {
     let info = url.into_connection_info()?;
     let settings = info.redis_settings().clone();
     // Version 3 of the protocol tells of a broken connection even when it is idle.
     let settings = settings.set_protocol(ProtocolVersion::RESP3);
     let tcp = info.tcp_settings().clone().set_nodelay(true);
-    Client::open(info.set_redis_settings(settings).set_tcp_settings(tcp))
+    Ok(info.set_redis_settings(settings).set_tcp_settings(tcp))
 }

@@ -4,8 +4,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
-use redis::{Client, RedisResult};
+use redis::aio::{
+    ConnectionLike, ConnectionManager, ConnectionManagerConfig, MultiplexedConnection,
+};
+use redis::{AsyncConnectionConfig, Client, ErrorKind, RedisError, RedisResult};
+
+use crate::origin::Origin;
 
 /// A connection that many calls share, as an application may have one already.
 ///
@@ -19,24 +23,6 @@ pub trait SharedConnection: Send + Sync + 'static {
 impl<C: ConnectionLike + Clone + Send + Sync + 'static> SharedConnection for C {
     fn handle(&self) -> Box<dyn ConnectionLike + Send> {
         Box::new(self.clone())
-    }
-}
-
-/// Where connections come from.
-pub(crate) enum Origin {
-    /// A server at an address.
-    Server(Client),
-    /// The application.
-    Given(Arc<dyn SharedConnection>),
-}
-
-impl fmt::Debug for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            // The address alone: the rest has the password.
-            Self::Server(client) => write!(f, "{}", client.get_connection_info().addr()),
-            Self::Given(_) => f.write_str("given"),
-        }
     }
 }
 
@@ -92,8 +78,34 @@ impl Wire {
     async fn open(&self) -> RedisResult<Arc<dyn SharedConnection>> {
         match &self.origin {
             Origin::Given(connection) => Ok(connection.clone()),
-            Origin::Server(client) => self.managed(client.clone()),
+            Origin::Server(client) => self.managed(client.as_ref().clone()),
+            #[cfg(feature = "sentinel")]
+            Origin::Sentinel(sentinel) => {
+                let client = sentinel.lock().await.async_get_client().await?;
+                self.managed(client)
+            }
+            #[cfg(feature = "cluster")]
+            Origin::Cluster(client) => Ok(Arc::new(client.get_async_connection().await?)),
         }
+    }
+
+    /// A connection for one call at a time, which never reconnects.
+    pub(crate) async fn own(&self, response: Duration) -> RedisResult<MultiplexedConnection> {
+        let client = match &self.origin {
+            Origin::Server(client) => client.as_ref().clone(),
+            #[cfg(feature = "sentinel")]
+            Origin::Sentinel(sentinel) => sentinel.lock().await.async_get_client().await?,
+            _ => {
+                let what = "waiting for replicas needs connections of its own";
+                return Err(RedisError::from((ErrorKind::InvalidClientConfig, what)));
+            }
+        };
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(self.timeouts.connect))
+            .set_response_timeout(Some(response));
+        client
+            .get_multiplexed_async_connection_with_config(&config)
+            .await
     }
 
     fn managed(&self, client: Client) -> RedisResult<Arc<dyn SharedConnection>> {
@@ -118,6 +130,11 @@ impl Wire {
                 silent: 0,
             };
         }
+    }
+
+    /// Whether a broken connection's successor may be one to another server.
+    pub(crate) fn leads_elsewhere(&self) -> bool {
+        self.origin.leads_elsewhere()
     }
 
     /// Notes that a call on that connection had an answer, of whatever kind.

@@ -7,11 +7,15 @@ mod connection;
 mod error;
 mod keys;
 mod locks;
+mod origin;
 mod preflight;
 mod records;
+mod replicas;
 mod reply;
 mod script;
 mod text;
+#[cfg(feature = "tls")]
+mod tls;
 
 pub use backend::RedisBackend;
 pub use config::RedisBackendBuilder;

@@ -119,7 +119,7 @@ impl RedisBackend {
     }
 
     async fn probe(&self, call: &Call) -> Result<(), BackendError> {
-        self.wire.run(call, self.operation_timeout).await.map(drop)
+        self.wire.run(call, self.timeouts.operation).await.map(drop)
     }
 
     async fn judge_scripts(&self, preflight: &mut Preflight) {
@@ -127,7 +127,7 @@ impl RedisBackend {
             let command = script::load(script);
             let loaded = self
                 .wire
-                .command(PREFLIGHT, self.operation_timeout, &command)
+                .command(PREFLIGHT, self.timeouts.operation, &command)
                 .await;
             if let Err(error) = loaded {
                 let text = format!("SCRIPT LOAD fails ({error}): texts are sent when needed");
@@ -138,14 +138,14 @@ impl RedisBackend {
 
     fn judge_round_trip(&self, preflight: &mut Preflight) {
         let took = preflight.round_trip;
-        if took > self.operation_timeout / 4 {
+        if took > self.timeouts.operation / 4 {
             preflight.add(
                 Severity::Warning,
                 "round-trip",
                 format!(
                     "{took:?}, and an operation may take {:?}: raise operation_timeout, and keep \
                      locks for at least {:?}",
-                    self.operation_timeout,
+                    self.timeouts.operation,
                     took * 60
                 ),
             );
@@ -156,7 +156,7 @@ impl RedisBackend {
         let command = redis::cmd("INFO");
         let value = self
             .wire
-            .command(PREFLIGHT, self.operation_timeout, &command)
+            .command(PREFLIGHT, self.timeouts.operation, &command)
             .await?;
         match value {
             Value::BulkString(bytes) => Ok(Info(String::from_utf8_lossy(&bytes).into_owned())),

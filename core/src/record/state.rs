@@ -13,6 +13,8 @@ pub enum SkipReason {
     Misfire,
     /// It was granted when its time was over.
     TooLate,
+    /// Too few replicas of the store had its grant in time, where so many were asked for.
+    Unreplicated,
 }
 
 /// The state of a run, or why a tick was none.
@@ -43,7 +45,7 @@ pub enum RunState {
 
 impl RunState {
     /// All states, to read them back by name.
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Running,
         Self::Succeeded,
         Self::Failed,
@@ -55,6 +57,7 @@ impl RunState {
         Self::Skipped(SkipReason::Overlap),
         Self::Skipped(SkipReason::Misfire),
         Self::Skipped(SkipReason::TooLate),
+        Self::Skipped(SkipReason::Unreplicated),
         Self::Missed,
     ];
 
@@ -72,6 +75,7 @@ impl RunState {
             Self::Skipped(SkipReason::Overlap) => "skipped-overlap",
             Self::Skipped(SkipReason::Misfire) => "skipped-misfire",
             Self::Skipped(SkipReason::TooLate) => "skipped-too-late",
+            Self::Skipped(SkipReason::Unreplicated) => "skipped-unreplicated",
             Self::Missed => "missed",
         }
     }

@@ -32,6 +32,7 @@ impl Guarded {
             .args(command)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .spawn()
             .expect("a shell");
         let mut line = String::new();

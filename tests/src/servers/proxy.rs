@@ -36,6 +36,8 @@ pub struct Proxy {
 struct Shared {
     target: Mutex<SocketAddr>,
     way: watch::Sender<Way>,
+    /// How often all connections were closed.
+    closings: watch::Sender<u64>,
     state: Mutex<State>,
 }
 
@@ -58,6 +60,7 @@ impl Proxy {
         let shared = Arc::new(Shared {
             target: Mutex::new(target),
             way: watch::Sender::new(Way::Open),
+            closings: watch::Sender::new(0),
             state: Mutex::default(),
         });
         let accepting = spawn(accept(listener, shared.clone()));
@@ -73,23 +76,22 @@ impl Proxy {
         format!("redis://{}", self.address)
     }
 
-    /// Whatever comes from now on goes to another server; connections that are open are closed.
-    pub fn lead_to(&self, target: SocketAddr) {
+    /// Connections that come from now on go to another server; those that are open stay.
+    pub fn lead_next_to(&self, target: SocketAddr) {
         *lock(&self.shared.target) = target;
-        self.close();
     }
 
-    /// Changes the way; connections that are open stay.
+    /// Changes the way; connections that are open stay, unless it is [`Way::Closed`].
     pub fn set(&self, way: Way) {
         self.shared.way.send_replace(way);
+        if way == Way::Closed {
+            self.close();
+        }
     }
 
     /// Closes all connections; new ones are as the way says.
     pub fn close(&self) {
-        let way = self.shared.way.send_replace(Way::Closed);
-        self.shared.way.send_replace(way);
-        // Those that did not see the change in between are closed by the number of changes.
-        lock(&self.shared.state).cut = 0;
+        self.shared.closings.send_modify(|closings| *closings += 1);
     }
 
     /// The next `count` replies do not arrive, and their connections are closed: what was asked
@@ -144,18 +146,10 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 async fn serve(client: TcpStream, server: TcpStream, shared: Arc<Shared>) {
     let (client_read, client_write) = client.into_split();
     let (server_read, server_write) = server.into_split();
-    let mut changes = shared.way.subscribe();
-    let closed = async {
-        // A close that is over by now counts too: it is seen as a change to what was before.
-        loop {
-            if *changes.borrow_and_update() == Way::Closed || changes.changed().await.is_err() {
-                return;
-            }
-        }
-    };
+    let mut closings = shared.closings.subscribe();
     tokio::select! {
         biased;
-        () = closed => {}
+        _ = closings.changed() => {}
         () = requests(client_read, server_write, &shared) => {}
         () = replies(server_read, client_write, &shared) => {}
     }

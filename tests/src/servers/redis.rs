@@ -38,6 +38,7 @@ pub struct RedisServer {
 pub struct RedisSettings {
     arguments: Vec<String>,
     durable: bool,
+    sentinel: Option<String>,
 }
 
 /// Where a server of one's own runs.
@@ -60,11 +61,18 @@ impl RedisSettings {
         self
     }
 
+    /// A Sentinel, with these lines as its configuration.
+    #[must_use]
+    pub fn sentinel(mut self, configuration: &str) -> Self {
+        self.sentinel = Some(configuration.to_owned());
+        self
+    }
+
     /// One more setting, such as `maxmemory 3mb`.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.arguments.push(format!("--{name}"));
-        self.arguments.push(value.to_owned());
+        self.arguments.extend(value.split(' ').map(str::to_owned));
         self
     }
 }
@@ -97,6 +105,17 @@ impl RedisServer {
             Ok(url) if !url.is_empty() => Self::outside(url),
             _ => Self::any(RedisSettings::new()),
         })
+    }
+
+    /// A server that tests share and whose address is known, for a proxy: the
+    /// [shared](Self::shared) one, or where that is a server from outside, one of this process's.
+    pub fn shared_here() -> &'static Self {
+        static OWN: OnceLock<RedisServer> = OnceLock::new();
+        let shared = Self::shared();
+        if shared.url.is_none() {
+            return shared;
+        }
+        OWN.get_or_init(|| Self::start(RedisSettings::new()))
     }
 
     /// A server of the test's own, to be killed, stopped or set up differently.
@@ -205,6 +224,32 @@ impl RedisServer {
         *self.process() = Some(process.expect("the server starts again"));
     }
 
+    /// How much stands in its append-only file by now.
+    pub fn written(&self) -> u64 {
+        std::fs::metadata(self.append_only()).map_or(0, |file| file.len())
+    }
+
+    /// Takes away what came into its append-only file after it had that length, as when the power
+    /// fails before the disk has it. For a server that was killed.
+    pub fn lose_after(&self, written: u64) {
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .open(self.append_only());
+        let cut = file.and_then(|file| file.set_len(written));
+        cut.expect("an append-only file");
+    }
+
+    fn append_only(&self) -> PathBuf {
+        let folder = &self.place().folder;
+        // Redis 7 and later, and the one file of those before.
+        let parts = folder.join("appendonlydir/appendonly.aof.1.incr.aof");
+        if parts.exists() {
+            parts
+        } else {
+            folder.join("appendonly.aof")
+        }
+    }
+
     /// Stops it without a word (SIGSTOP): connections stay, and nothing is answered.
     pub fn freeze(&self) {
         self.signal("STOP");
@@ -255,13 +300,37 @@ pub(super) fn free_port() -> u16 {
 
 /// Starts a server and waits until it answers; `None` when it does not.
 fn launch(port: u16, folder: &Path, settings: &RedisSettings) -> Option<Guarded> {
+    let command = match &settings.sentinel {
+        None => server(port, folder, settings),
+        Some(lines) => {
+            // A Sentinel writes into its configuration what it finds out.
+            let file = folder.join("sentinel.conf");
+            let text = format!(
+                "port {port}\nbind 127.0.0.1\ndir {}\n{lines}",
+                folder.display()
+            );
+            std::fs::write(&file, text).ok()?;
+            let file = file.display().to_string();
+            vec!["redis-server".into(), file, "--sentinel".into()]
+        }
+    };
+    let process = Guarded::start(&command);
+    for _ in 0..500 {
+        if is_ready(port) {
+            return Some(process);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    None
+}
+
+fn server(port: u16, folder: &Path, settings: &RedisSettings) -> Vec<String> {
     let mut command = vec!["redis-server".to_owned()];
     for (name, value) in [
         ("port", port.to_string()),
         ("bind", "127.0.0.1".into()),
         ("dir", folder.display().to_string()),
         ("save", String::new()),
-        ("enable-debug-command", "local".into()),
     ] {
         command.extend([format!("--{name}"), value]);
     }
@@ -271,14 +340,7 @@ fn launch(port: u16, folder: &Path, settings: &RedisSettings) -> Option<Guarded>
         }
     }
     command.extend(settings.arguments.iter().cloned());
-    let process = Guarded::start(&command);
-    for _ in 0..500 {
-        if is_ready(port) {
-            return Some(process);
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    None
+    command
 }
 
 /// Whether a server there answers a PING, if only by asking for a password.

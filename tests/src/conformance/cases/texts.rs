@@ -102,6 +102,7 @@ pub async fn record_09_every_state_comes_back(suite: Suite) {
         RunState::Skipped(SkipReason::Overlap),
         RunState::Skipped(SkipReason::Misfire),
         RunState::Skipped(SkipReason::TooLate),
+        RunState::Skipped(SkipReason::Unreplicated),
         RunState::Missed,
     ];
     for state in states {

@@ -1,0 +1,107 @@
+//! Grants that replicas have acknowledged.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use redis::Value;
+use redis::aio::MultiplexedConnection;
+use tidelock::{BackendError, ErrorKind};
+
+use crate::connection::{Timeouts, Wire};
+use crate::error::{BACKEND, failed};
+use crate::origin::Origin;
+use crate::reply::Reply;
+use crate::script::Call;
+
+/// How many replicas shall have a grant, and how long they have for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) count: u32,
+    pub(crate) timeout: Duration,
+}
+
+/// Connections of which each has one grant at a time: `WAIT` blocks its connection, and counts what
+/// was written on it.
+pub(crate) struct Replicas {
+    wanted: Wanted,
+    idle: Mutex<Vec<MultiplexedConnection>>,
+}
+
+/// More than that are closed after use.
+const MOST_IDLE: usize = 64;
+
+impl Replicas {
+    pub(crate) fn new(wanted: Wanted) -> Self {
+        Self {
+            wanted,
+            idle: Mutex::default(),
+        }
+    }
+
+    /// Runs a script whose answer `read` may call a grant; tells whether enough replicas have it.
+    pub(crate) async fn run<T>(
+        &self,
+        wire: &Wire,
+        timeouts: Timeouts,
+        call: &Call,
+        read: impl Fn(Reply) -> Result<(T, bool), BackendError>,
+    ) -> Result<(T, bool), BackendError> {
+        loop {
+            let idle = self.idle().pop();
+            let was_idle = idle.is_some();
+            let connection = match idle {
+                Some(connection) => connection,
+                None => self.open(wire, timeouts, call).await?,
+            };
+            let own = Wire::new(Origin::Given(Arc::new(connection.clone())), timeouts);
+            let reply = match own.run(call, timeouts.operation).await {
+                Ok(reply) => reply,
+                // It may have broken while nobody looked. The script may run again.
+                Err(error) if was_idle && error.is_retryable() => continue,
+                Err(error) => return Err(error),
+            };
+            let (answer, is_grant) = read(reply)?;
+            let enough = !is_grant || self.has_enough(&own, timeouts).await;
+            let mut idle = self.idle();
+            if enough && idle.len() < MOST_IDLE {
+                idle.push(connection);
+            }
+            return Ok((answer, enough));
+        }
+    }
+
+    async fn open(
+        &self,
+        wire: &Wire,
+        timeouts: Timeouts,
+        call: &Call,
+    ) -> Result<MultiplexedConnection, BackendError> {
+        let within = timeouts.operation + self.wanted.timeout;
+        let opened = tokio::time::timeout(timeouts.operation, wire.own(within)).await;
+        let operation = call.script.operation;
+        match opened {
+            Ok(opened) => opened.map_err(|error| failed(operation, error)),
+            Err(_) => Err(BackendError::new(ErrorKind::Timeout, BACKEND, operation)),
+        }
+    }
+
+    async fn has_enough(&self, own: &Wire, timeouts: Timeouts) -> bool {
+        let Wanted { count, timeout } = self.wanted;
+        let mut wait = redis::cmd("WAIT");
+        wait.arg(count).arg(timeout.as_millis().max(1).to_string());
+        let within = timeout + timeouts.operation;
+        let told = own.command("wait", within, &wait).await;
+        matches!(told, Ok(Value::Int(told)) if told >= i64::from(count))
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<MultiplexedConnection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Replicas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.wanted, f)
+    }
+}

@@ -1,0 +1,96 @@
+//! What is compared: everything, save for clocks and the numbers made of them.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use tidelock::{
+    Acquisition, FencingToken, LockState, Mark, Moved, OpenRun, Record, Release, RunState,
+};
+
+/// Starts that tests make up are in the first year of the clock.
+const YEAR: SignedDuration = SignedDuration::from_hours(365 * 24);
+
+/// Tokens in the order they came, since their numbers are made of a clock.
+#[derive(Debug, Default)]
+pub(crate) struct Tokens(BTreeMap<FencingToken, usize>);
+
+impl Tokens {
+    fn name(&mut self, token: FencingToken) -> usize {
+        let next = self.0.len();
+        *self.0.entry(token).or_insert(next)
+    }
+
+    pub(crate) fn acquisition(&mut self, acquisition: &Acquisition) -> String {
+        match acquisition {
+            Acquisition::Granted(grant) => {
+                let token = self.name(grant.lease.token);
+                let named = self.open(&grant.abandoned);
+                format!("granted {token} {:?} {named:?}", grant.previous)
+            }
+            Acquisition::Consumed(consumed) => format!("{consumed:?}"),
+            Acquisition::AlreadyTaken(taken) => {
+                format!("taken {} {}", self.mark(&taken.mark), taken.running)
+            }
+            Acquisition::TooEarly { by } => format!("early by {} s", by.as_secs() / 10),
+            Acquisition::Held(held) => {
+                format!("held {} {} {}", held.holder, held.run_id, held.node)
+            }
+            Acquisition::Expired(lease) => format!("expired {}", self.name(lease.token)),
+            other => format!("{other:?}"),
+        }
+    }
+
+    fn mark(&mut self, mark: &Mark) -> String {
+        let moved = match mark.moved {
+            Moved::Granted(token) => format!("granted {}", self.name(token)),
+            other => format!("{other:?}"),
+        };
+        let (point, previous, skew) = (&mark.point, &mark.previous, &mark.skew);
+        format!(
+            "{point:?} {moved} {} {} {} {previous:?} {skew:?} {}",
+            mark.holder,
+            mark.run_id,
+            mark.node,
+            mark.at.is_some()
+        )
+    }
+
+    fn open(&mut self, runs: &[OpenRun]) -> Vec<String> {
+        let one = |run: &OpenRun| {
+            let token = self.name(run.token);
+            format!("{} {} {:?} {token}", run.run_id, run.node, run.occurrence)
+        };
+        runs.iter().map(one).collect()
+    }
+
+    pub(crate) fn state(&mut self, state: &LockState) -> String {
+        let mark = state.mark.as_ref().map(|mark| self.mark(mark));
+        let token = state.token.map(|token| self.name(token));
+        let held = state
+            .held
+            .as_ref()
+            .map(|held| format!("{} {}", held.holder, held.run_id));
+        format!(
+            "{mark:?} {token:?} {held:?} {:?}",
+            self.open(&state.open_runs)
+        )
+    }
+
+    pub(crate) fn history(&mut self, records: &[Record]) -> Vec<String> {
+        let one = |record: &Record| {
+            let mut record = record.clone();
+            let token = record.token.take().map(|token| self.name(token));
+            if record.state == RunState::Abandoned {
+                // By the server's clock: the end, and the start of a run that had no record.
+                record.ended = None;
+                record.started = record.started.min(Timestamp::UNIX_EPOCH + YEAR);
+            }
+            format!("{token:?} {record:?}")
+        };
+        records.iter().map(one).collect()
+    }
+}
+
+pub(crate) fn release(release: Release) -> String {
+    format!("{release:?}")
+}

@@ -1,0 +1,16 @@
+//! What a real server, a real network and their failures do to the backend.
+//!
+//! Each file is one theme, each test a sentence that says what it proves.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+mod bench;
+mod counting;
+mod differential;
+mod full;
+mod network;
+mod refusals;
+mod replicas;
+mod restarts;
+mod setup;
+mod storage;

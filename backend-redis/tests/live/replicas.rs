@@ -1,0 +1,92 @@
+//! Grants that replicas have to acknowledge.
+
+use tidelock::{Acquisition, Job, LockBackend, RunState, Scheduler, SkipReason};
+use tidelock_redis::RedisBackend;
+use tidelock_tests::servers::{RedisServer, RedisSettings, namespace};
+use tokio::time::{Instant, sleep};
+
+use crate::bench::{admin, ask, begin, finish, fresh, granted, held, history, ms, say};
+
+async fn replica_of(primary: &RedisServer) -> RedisServer {
+    let of = format!("127.0.0.1 {}", primary.address().port());
+    let replica = RedisServer::start(RedisSettings::new().with("replicaof", &of));
+    let mut admin = admin(&replica.url()).await;
+    let begun = Instant::now();
+    loop {
+        let info = say(&mut admin, "INFO replication").await;
+        let info: String = redis::from_redis_value(info).unwrap();
+        if info.contains("master_link_status:up") {
+            return replica;
+        }
+        assert!(begun.elapsed() < ms(30_000), "{info}");
+        sleep(ms(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_grant_that_too_few_replicas_have_runs_nowhere() {
+    let primary = RedisServer::start(RedisSettings::new());
+    let replica = replica_of(&primary).await;
+    let name = namespace();
+    let backend = RedisBackend::builder(&name)
+        .wait_replicas(1, ms(300))
+        .operation_timeout(ms(5_000))
+        .connect(&primary.url())
+        .await
+        .unwrap();
+    let request = ask("job", 1);
+    let grant = granted(&backend, &request).await;
+    let finished = finish(&backend, &request, &grant.lease).await.unwrap();
+    assert!(finished.unsaved.is_none());
+
+    replica.freeze();
+    let request = ask("job", 2);
+    let Acquisition::Consumed(skipped) = begin(&backend, &request).await.unwrap() else {
+        panic!("not consumed");
+    };
+    assert_eq!(skipped.reason, SkipReason::Unreplicated);
+    assert!(!held(&backend).await);
+    let plain = RedisBackend::builder(&name).connect_lazy(&primary.url());
+    let other = begin(&plain.unwrap(), &ask("job", 2)).await.unwrap();
+    assert!(matches!(other, Acquisition::AlreadyTaken(_)), "{other:?}");
+    assert_eq!(history(&backend).await.len(), 1);
+    // A manual run has no tick to skip: that is an error, and no lock.
+    let mut manual = ask("job", 3);
+    manual.occurrence = None;
+    assert!(backend.acquire(&manual).await.unwrap_err().is_retryable());
+    assert!(!held(&backend).await);
+
+    replica.thaw();
+    granted(&backend, &ask("job", 4)).await;
+}
+
+#[tokio::test]
+async fn a_scheduler_records_why_a_grant_without_replicas_did_not_run() {
+    let primary = RedisServer::start(RedisSettings::new());
+    let backend = fresh()
+        .wait_replicas(1, ms(100))
+        .connect(&primary.url())
+        .await
+        .unwrap();
+    let never = Job::new("job")
+        .cron("* * * * * *")
+        .unwrap()
+        .run(|_| async { Err::<(), _>("it ran") });
+    let node = Scheduler::builder(backend.clone()).job(never).unwrap();
+    let node = node.start().await.unwrap();
+    sleep(ms(3_500)).await;
+    let _ = node.shutdown(ms(1_000)).await;
+    let records = history(&backend).await;
+    assert_eq!(records.len(), 1, "one reason in a row is one record");
+    let state = RunState::Skipped(SkipReason::Unreplicated);
+    assert_eq!(records[0].state, state, "{records:?}");
+}
+
+#[tokio::test]
+async fn what_has_no_connections_of_its_own_cannot_wait() {
+    let client = redis::Client::open("redis://127.0.0.1:1").unwrap();
+    let config = redis::aio::ConnectionManagerConfig::new();
+    let manager = redis::aio::ConnectionManager::new_lazy_with_config(client, config).unwrap();
+    let refused = fresh().wait_replicas(1, ms(100)).from_connection(manager);
+    assert!(!refused.unwrap_err().is_retryable());
+}

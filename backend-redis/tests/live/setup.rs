@@ -1,0 +1,85 @@
+//! What preflight finds.
+
+use tidelock::{ErrorKind, LockKey};
+use tidelock_redis::Severity;
+use tidelock_tests::servers::{RedisServer, RedisSettings};
+
+use crate::bench::{admin, ask, at, fresh, granted, job, say};
+
+#[tokio::test]
+async fn a_plain_server_is_taken_with_a_word_about_restarts() {
+    let found = at(&RedisServer::shared_here().url())
+        .preflight()
+        .await
+        .unwrap();
+    found.check().unwrap();
+    assert!(found.version.is_some_and(|version| version.contains('.')));
+    assert!(!found.round_trip.is_zero());
+}
+
+#[tokio::test]
+async fn a_durable_server_alone_has_no_warnings() {
+    let server = RedisServer::start(RedisSettings::new().durable());
+    let found = at(&server.url()).preflight().await.unwrap();
+    assert!(found.findings.is_empty(), "{:?}", found.findings);
+}
+
+#[tokio::test]
+async fn a_server_that_may_evict_marks_is_refused_unless_allowed() {
+    let settings = RedisSettings::new().with("maxmemory-policy", "allkeys-lru");
+    let server = RedisServer::start(settings);
+    let error = fresh().connect(&server.url()).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Misconfigured);
+    let allowed = fresh()
+        .allow_eviction()
+        .connect(&server.url())
+        .await
+        .unwrap();
+    let found = allowed.preflight().await.unwrap();
+    let eviction = found.findings.iter().find(|f| f.topic == "eviction");
+    assert_eq!(eviction.unwrap().severity, Severity::Warning);
+
+    let mut admin = admin(&server.url()).await;
+    say(&mut admin, "CONFIG SET maxmemory-policy volatile-ttl").await;
+    let backend = fresh().connect(&server.url()).await.unwrap();
+    let found = backend.preflight().await.unwrap();
+    let eviction = found.findings.iter().find(|f| f.topic == "eviction");
+    assert_eq!(eviction.unwrap().severity, Severity::Warning);
+}
+
+#[tokio::test]
+async fn what_may_not_be_looked_at_is_a_note() {
+    let server = RedisServer::start(RedisSettings::new());
+    let mut admin = admin(&server.url()).await;
+    say(&mut admin, "ACL SETUSER shy on >pw ~* +@all -info -script").await;
+    let url = server.url().replace("redis://", "redis://shy:pw@");
+    let backend = fresh().connect(&url).await.unwrap();
+    let found = backend.preflight().await.unwrap();
+    assert!(found.findings.iter().all(|f| f.severity == Severity::Note));
+    assert_eq!(found.findings.len(), 2, "{:?}", found.findings);
+    granted(&backend, &ask("job", 1)).await;
+}
+
+#[tokio::test]
+async fn preflight_leaves_nothing_behind() {
+    use tidelock::LockBackend;
+    let server = RedisServer::start(RedisSettings::new());
+    let backend = fresh().connect(&server.url()).await.unwrap();
+    let state = backend.inspect(&LockKey::of(&job("job"))).await.unwrap();
+    assert_eq!(state.value, tidelock::LockState::default());
+    let mut admin = admin(&server.url()).await;
+    let keys: i64 = redis::from_redis_value(say(&mut admin, "DBSIZE").await).unwrap();
+    assert_eq!(keys, 0);
+}
+
+#[tokio::test]
+async fn clients_and_connections_of_the_application_serve_as_well() {
+    let url = RedisServer::shared_here().url();
+    let client = redis::Client::open(url.as_str()).unwrap();
+    let over_client = fresh().from_client(client.clone()).unwrap();
+    granted(&over_client, &ask("job", 1)).await;
+    let connection = client.get_multiplexed_async_connection().await.unwrap();
+    let over_connection = fresh().from_connection(connection).unwrap();
+    over_connection.preflight().await.unwrap();
+    granted(&over_connection, &ask("job", 1)).await;
+}
