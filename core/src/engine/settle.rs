@@ -193,25 +193,34 @@ impl Core {
         }
     }
 
-    /// Asks the backend for its clock, through any job's key, when the node's own has been set or
-    /// the machine has slept: the reading since the last answer may have stood still.
+    /// Asks the backend for its clock when the node's own has been set or the machine has slept:
+    /// the reading since the last answer may have stood still.
     pub(crate) fn refresh_meter(self: &Arc<Self>) {
         if self.basis() != Basis::Server {
             return;
         }
-        let Some(key) = self.table().any().map(|entry| entry.job.key.clone()) else {
-            return;
-        };
         let core = self.clone();
         self.spawn(async move {
             select! {
                 biased;
                 () = core.stopping.cancelled() => {}
-                result = core.inspect(&key) => match result {
-                    Ok(_) => core.wake.notify_one(),
-                    Err(error) => core.failed(Some(key.job()), &error),
-                },
+                () = core.ask_for_clock() => core.wake.notify_one(),
             }
         });
+    }
+
+    /// Asks until the backend answers, through the key of another job each time: what is stored
+    /// of one may be broken.
+    async fn ask_for_clock(&self) {
+        let mut backoff = Backoff::relaxed();
+        for turn in 0.. {
+            let key = self.table().any(turn).map(|entry| entry.job.key.clone());
+            let Some(key) = key else { return };
+            match self.inspect(&key).await {
+                Ok(_) => return,
+                Err(error) => self.failed(Some(key.job()), &error),
+            }
+            sleep(backoff.next(self)).await;
+        }
     }
 }

@@ -135,9 +135,10 @@ impl Table {
         jobs
     }
 
-    /// Any one job, to ask the backend about something.
-    pub(crate) fn any(&self) -> Option<&Entry> {
-        self.entries.iter().flatten().next()
+    /// Any one job, to ask the backend about something: another one each turn.
+    pub(crate) fn any(&self, turn: usize) -> Option<&Entry> {
+        let turn = turn.checked_rem(self.by_id.len())?;
+        self.entries.iter().flatten().nth(turn)
     }
 
     /// Queues a job for its next tick. Tells whether who sleeps until the next tick of all jobs
