@@ -25,4 +25,5 @@ mod plain_lock;
 mod same_name;
 mod shutdown;
 mod skew;
+mod unheard;
 mod watchdog;
