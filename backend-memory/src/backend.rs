@@ -40,7 +40,7 @@ impl fmt::Debug for MemoryBackend {
             debug
                 .field("limits", &store.limits)
                 .field("clock", &store.clock)
-                .field("keys", &store.keys());
+                .field("jobs", &store.jobs());
         }
         debug.finish_non_exhaustive()
     }

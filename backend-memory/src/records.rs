@@ -1,5 +1,6 @@
 //! The history of one job.
 
+use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
@@ -118,7 +119,13 @@ impl Entry {
 }
 
 impl Shelf {
+    /// Where that entry is or would be. The newest ones are asked for most.
     fn find(&self, sequence: u64) -> Result<usize, usize> {
+        match self.0.back().map(|entry| entry.sequence.cmp(&sequence)) {
+            None | Some(Ordering::Less) => return Err(self.0.len()),
+            Some(Ordering::Equal) => return Ok(self.0.len() - 1),
+            Some(Ordering::Greater) => {}
+        }
         self.0.binary_search_by_key(&sequence, |e| e.sequence)
     }
 

@@ -27,8 +27,15 @@ pub(crate) struct Moment {
 pub(crate) struct Store {
     pub(crate) limits: Limits,
     pub(crate) clock: Arc<dyn Clock>,
-    keys: HashMap<LockKey, KeyState>,
-    histories: HashMap<JobId, History>,
+    /// Boxed, so that a map that grows moves little.
+    jobs: HashMap<JobId, Box<Job>>,
+}
+
+/// All about one job: a run's begin and end find it once.
+#[derive(Debug, Default)]
+struct Job {
+    key: KeyState,
+    history: History,
 }
 
 impl Default for Store {
@@ -36,21 +43,21 @@ impl Default for Store {
         Self {
             limits: Limits::default(),
             clock: Arc::new(TestClock::new(SystemClock.now())),
-            keys: HashMap::new(),
-            histories: HashMap::new(),
+            jobs: HashMap::new(),
         }
     }
 }
 
 impl Store {
-    /// How many keys there are.
-    pub(crate) fn keys(&self) -> usize {
-        self.keys.len()
+    /// How many jobs there are.
+    pub(crate) fn jobs(&self) -> usize {
+        self.jobs.len()
     }
 
     pub(crate) fn acquire(&mut self, request: &AcquireRequest) -> Answer<Acquisition> {
         let now = self.now();
-        answer(self.acquire_at(request, now), now)
+        let acquisition = self.job(request.key.job()).key.acquire(request, now);
+        answer(acquisition, now)
     }
 
     pub(crate) fn begin(
@@ -58,65 +65,64 @@ impl Store {
         request: &AcquireRequest,
         running: &Record,
     ) -> Answer<Acquisition> {
-        let now = self.now();
-        let acquisition = self.acquire_at(request, now);
+        let (now, limits) = (self.now(), self.limits);
+        let job = self.job(request.key.job());
+        let acquisition = job.key.acquire(request, now);
         if let Acquisition::Granted(grant) = &acquisition {
             for run in &grant.abandoned {
-                let job = request.key.job().clone();
-                self.save_at(Record::abandoned(job, run, now.wall), now);
+                let closed = Record::abandoned(request.key.job().clone(), run, now.wall);
+                job.history.save(closed, now.instant, limits);
             }
             let mut running = running.clone();
             running.token = Some(grant.lease.token);
-            self.save_at(running, now);
+            job.history.save(running, now.instant, limits);
         }
         answer(acquisition, now)
     }
 
     pub(crate) fn renew(&mut self, lease: &Lease, ttl: Duration) -> Answer<Renewal> {
         let now = self.now();
-        let renewal = self
-            .keys
-            .get_mut(&lease.key)
-            .map_or(Renewal::Lost, |key| key.renew(lease, ttl, now));
+        let renewal = self.job(lease.key.job()).key.renew(lease, ttl, now);
         answer(renewal, now)
     }
 
     pub(crate) fn release(&mut self, lease: &Lease) -> Answer<Release> {
         let now = self.now();
-        answer(self.release_at(lease, now), now)
+        let release = self.job(lease.key.job()).key.release(lease, now);
+        answer(release, now)
     }
 
     pub(crate) fn finish(&mut self, lease: &Lease, done: &Record) -> Answer<Release> {
-        let now = self.now();
-        let release = self.release_at(lease, now);
-        self.save_at(done.clone(), now);
+        let (now, limits) = (self.now(), self.limits);
+        let job = self.job(lease.key.job());
+        let release = job.key.release(lease, now);
+        job.history.save(done.clone(), now.instant, limits);
         answer(release, now)
     }
 
     pub(crate) fn inspect(&self, key: &LockKey) -> Answer<LockState> {
         let now = self.now();
-        let state = self.keys.get(key).map(|key| key.inspect(now));
+        let state = self.jobs.get(key.job()).map(|job| job.key.inspect(now));
         answer(state.unwrap_or_default(), now)
     }
 
     pub(crate) fn force_release(&mut self, key: &LockKey, clear: Clear) -> Answer<Release> {
         let now = self.now();
-        let release = self
-            .keys
-            .get_mut(key)
-            .map_or(Release::NotHeld, |key| key.force_release(clear, now));
+        let release = self.job(key.job()).key.force_release(clear, now);
         answer(release, now)
     }
 
     pub(crate) fn save(&mut self, record: &Record) {
-        let now = self.now();
-        self.save_at(record.clone(), now);
+        let (now, limits) = (self.now().instant, self.limits);
+        let history = &mut self.job(&record.job).history;
+        history.save(record.clone(), now, limits);
     }
 
     pub(crate) fn list(&self, query: &RecordQuery) -> Vec<Record> {
-        let now = self.now().instant;
-        self.histories.get(&query.job).map_or_else(Vec::new, |all| {
-            all.newest(query.limit, now, self.limits.max_age)
+        let (now, max_age) = (self.now().instant, self.limits.max_age);
+        let job = self.jobs.get(&query.job);
+        job.map_or_else(Vec::new, |job| {
+            job.history.newest(query.limit, now, max_age)
         })
     }
 
@@ -127,25 +133,8 @@ impl Store {
         }
     }
 
-    fn acquire_at(&mut self, request: &AcquireRequest, now: Moment) -> Acquisition {
-        self.keys
-            .entry(request.key.clone())
-            .or_default()
-            .acquire(request, now)
-    }
-
-    fn release_at(&mut self, lease: &Lease, now: Moment) -> Release {
-        self.keys
-            .get_mut(&lease.key)
-            .map_or(Release::NotHeld, |key| key.release(lease, now))
-    }
-
-    fn save_at(&mut self, record: Record, now: Moment) {
-        self.histories.entry(record.job.clone()).or_default().save(
-            record,
-            now.instant,
-            self.limits,
-        );
+    fn job(&mut self, id: &JobId) -> &mut Job {
+        self.jobs.entry(id.clone()).or_default()
     }
 }
 

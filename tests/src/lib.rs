@@ -1,4 +1,11 @@
-//! Conformance suite, fault and skew wrappers for backends of [tidelock].
+//! For whoever writes a backend of [tidelock], or tests a service that uses it.
+//!
+//! - [`conformance`](mod@conformance): what makes a backend one, as named tests for any backend,
+//!   yours too.
+//! - [`Faults`]: a node's way to a backend, with failures, delays and lost replies, scripted or by
+//!   a seed; its [`Link`] cuts the node off.
+//! - [`NodeSpawner`]: freezes or kills a node whole.
+//! - [`TestClock`]: a clock with skew, drift and steps, over tokio's time.
 
 pub mod conformance;
 pub mod faults;

@@ -64,6 +64,7 @@ impl Core {
             }
             let (sent, sent_wall) = (Instant::now(), self.clock.now());
             asking.running.started = sent_wall;
+            asking.running.overlap = self.live.has_overdue(&asking.due.job.id);
             let result = self.begin(&asking.request, &asking.running).await;
             drop(permit);
             let wait = match result {
@@ -207,6 +208,8 @@ impl Core {
         let job = &asking.due.job;
         tracing::debug!(node = %self.node, job = %job.id, %occurrence, "tick given up");
         self.event(Some(&job.id), EventKind::TickGivenUp { occurrence });
+        // Another node may run it.
+        self.ends_streak(asking.due.registration);
         if !self.stopping.is_cancelled() {
             self.settle_after(asking);
         }
@@ -233,6 +236,7 @@ impl Core {
         match begun.acquisition {
             Acquisition::Granted(grant) => {
                 self.ticks_passed(asking, grant.previous);
+                self.ends_streak(due.registration);
                 self.close_abandoned(job, &grant.abandoned, begun.unclosed);
                 self.settle_after(asking);
                 self.granted(job.clone(), grant.lease, asking.running.clone(), granted)
@@ -255,6 +259,8 @@ impl Core {
             }
             Acquisition::TooEarly { by } => self.settle_too_early(due, occurrence, by),
             Acquisition::Expired(lease) => {
+                self.ticks_passed_unheard(asking, &lease).await;
+                self.ends_streak(due.registration);
                 self.settle_after(asking);
                 let done = self.ended(asking.running.clone(), RunState::LockLost);
                 let done = done.with_error("the grant was heard of after its lock had expired");
@@ -272,10 +278,8 @@ impl Core {
         let mark = taken.mark.point.occurrence;
         let clocks = self.clocks();
         let now = clocks.read(self.basis()).unwrap_or(clocks.wall);
-        if matches!(taken.mark.moved, Moved::Granted(_))
-            && let Some(entry) = self.table().entry(due.registration)
-        {
-            entry.streak = None;
+        if matches!(taken.mark.moved, Moved::Granted(_)) {
+            self.ends_streak(due.registration);
         }
         if mark.at() <= instant(now) {
             mark.max(occurrence).at()

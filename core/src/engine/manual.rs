@@ -51,7 +51,7 @@ impl Core {
         let request =
             AcquireRequest::new(key, holder, run_id, node, None, job.fingerprint, job.ttl);
         let (id, node) = (job.id.clone(), self.node.clone());
-        let running = Record::new(run_id, id, node, RunState::Running, started);
+        let mut running = Record::new(run_id, id, node, RunState::Running, started);
         let place = match &self.places {
             Some(places) => select! {
                 biased;
@@ -70,6 +70,7 @@ impl Core {
                 return;
             };
             let (sent, sent_wall) = (Instant::now(), self.clock.now());
+            running.overlap = self.live.has_overdue(&job.id);
             let result = self.begin(&request, &running).await;
             drop(permit);
             match result {

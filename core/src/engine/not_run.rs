@@ -9,7 +9,7 @@ use super::table::Registration;
 use super::ticks;
 use crate::job::Definition;
 use crate::lock::{Consumed, MarkPoint, OpenRun};
-use crate::{Occurrence, Record, RunState, TickSpan};
+use crate::{Lease, Occurrence, Record, RunState, TickSpan};
 
 impl Core {
     /// Records the ticks between the mark as it was and the one that this node moved it to: they
@@ -37,6 +37,18 @@ impl Core {
             Ok(Some(ticks)) => self.not_run(registration, job, RunState::Missed, ticks, None),
             Ok(None) => {}
             Err(fault) => self.schedule_faulted(job, &fault),
+        }
+    }
+
+    /// The same for a grant whose answer was lost: the mark still tells what it was before.
+    pub(crate) async fn ticks_passed_unheard(self: &Arc<Self>, asking: &Asking, lease: &Lease) {
+        match self.inspect(&lease.key).await {
+            Ok(state) => {
+                if let Some(mark) = state.mark.filter(|mark| mark.holder == lease.holder) {
+                    self.ticks_passed(asking, mark.previous);
+                }
+            }
+            Err(error) => self.failed(Some(&asking.due.job.id), &error),
         }
     }
 
@@ -95,6 +107,13 @@ impl Core {
         }
         drop(table);
         self.save_later(record);
+    }
+
+    /// A tick was run, or may have been: those that do not run after it are told of anew.
+    pub(crate) fn ends_streak(&self, registration: Registration) {
+        if let Some(entry) = self.table().entry(registration) {
+            entry.streak = None;
+        }
     }
 
     /// Tells of the abandoned runs that a grant names, and closes those whose records the backend

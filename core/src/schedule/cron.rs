@@ -115,3 +115,19 @@ impl fmt::Display for Cron {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With the text and two words of the allocator's, and at most the list of years.
+    #[test]
+    fn an_expression_in_a_zone_stays_below_two_hundred_bytes() {
+        let years = size_of::<[u64; 3]>();
+        assert!(
+            size_of::<Cron>() + years + 24 <= 160,
+            "{}",
+            size_of::<Cron>()
+        );
+    }
+}

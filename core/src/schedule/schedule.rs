@@ -22,6 +22,47 @@ use super::shift::{OnGap, OnRepeat};
 /// Every tick is in whole milliseconds, cron's in whole seconds of the wall clock. No schedule but
 /// a custom one has ticks before 1970 or, because `jiff` ends there, after 9999. Clones are cheap.
 ///
+/// # The cron dialect
+///
+/// Five fields (minute, hour, day of month, month, day of week), six (second first) or seven (year
+/// last), as robfig/cron v3 for Go has them, widened. The number of fields alone decides which is
+/// the first; without a field for it the second is 0 and the year any.
+///
+/// | written | means |
+/// |---|---|
+/// | `*`, `*/5` | every value; every fifth from the field's first |
+/// | `7`, `1-5`, `10-50/20`, `1,15,30` | a value, a range with both ends, with a step, a list |
+/// | `5/15` | from 5 to the end of the field by 15: 5, 20, 35, 50 |
+/// | `MON`, `jan` | three-letter names of any case, in their own fields |
+/// | `0` and `7` | Sunday, in the day-of-week field |
+/// | `FRI-MON`, `5-1` | wraps round Saturday, in the day-of-week field only |
+/// | `?` | the same as `*`, as a whole day field only |
+/// | `L`, `LW` | the last day of the month; its last Monday to Friday |
+/// | `15W` | the Monday to Friday nearest to the 15th within the month |
+/// | `5L`, `FRI#2` | the last Friday of the month; its second Friday |
+/// | `@hourly @daily @midnight @weekly @monthly @yearly @annually` | as everywhere |
+/// | `@every 1h30m` | [`Schedule::every`]; units `h`, `m`, `s`, `ms` |
+/// | `TZ=Asia/Tokyo 0 9 * * *`, `CRON_TZ=...` | the zone of the schedule; wins over [`Schedule::time_zone`] |
+///
+/// Where both day fields are restricted, a day that matches either matches. A field is a
+/// restriction unless it is `*`, `?` or `*/1`: `*/2` is one and so is `1-31`, as in robfig/cron.
+/// Vixie cron differs in that a field which only begins with `*` is none.
+///
+/// An expression has at most 1,024 bytes, and one that can never fire (30 February) is an error.
+/// Years can be written out up to 2100; an expression without them goes on to the last instant.
+///
+/// # Changes of the clocks
+///
+/// A cron schedule follows the wall clock of its zone, UTC unless it says otherwise. Where the
+/// clocks change, Vixie cron's rules hold unless the schedule [chooses](OnGap) [others](OnRepeat):
+///
+/// - A fixed-time job (neither its minute nor its hour field begins with `*`) has a tick at the
+///   first instant after a gap of less than three hours for the times that the clocks leave out,
+///   and in the first pass alone for those that they show twice.
+/// - Any other job follows the wall clock: no tick in a gap, and one in each pass.
+///
+/// Zone data is compiled in, so that the nodes of one build agree whatever their hosts have.
+///
 /// # Examples
 ///
 /// ```
@@ -33,7 +74,7 @@ use super::shift::{OnGap, OnRepeat};
 /// assert_eq!(next, Some("2027-03-28T01:00:00Z".parse().unwrap()));
 /// # Ok::<(), tidelock::ScheduleError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Schedule(Arc<Form>);
 
 #[derive(Clone, Debug)]
@@ -45,7 +86,7 @@ enum Form {
 }
 
 impl Schedule {
-    /// A cron expression in the dialect of the [module](crate::schedule), in UTC unless it names a zone.
+    /// A cron expression in the [dialect](Self#the-cron-dialect) above, in UTC unless it names a zone.
     ///
     /// # Errors
     ///
@@ -235,6 +276,16 @@ impl Schedule {
 impl From<Form> for Schedule {
     fn from(form: Form) -> Self {
         Self(Arc::new(form))
+    }
+}
+
+/// The canonical text, or a custom schedule's own `Debug`: the sets of values say nothing to a reader.
+impl fmt::Debug for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Form::Custom(custom) => f.debug_tuple("Schedule").field(custom).finish(),
+            _ => write!(f, "Schedule({self})"),
+        }
     }
 }
 

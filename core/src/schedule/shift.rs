@@ -74,19 +74,26 @@ pub(super) fn at_or_after(sets: &FieldSets, zone: &Zone, rules: Rules, from: i64
         Some(_) => i64::MAX,
     };
     let mut from = from;
+    // The sets match at the second of these times and nowhere between the two.
+    let mut known = (i64::MAX, i64::MIN);
     while from < give_up {
         let stretch = zone.at(from);
         if from == stretch.start && fires_after_gap(sets, rules, &stretch) {
             return Some(from);
         }
-        let Some(wall) = sets.at_or_after(first_open(rules, &stretch, from)) else {
-            // The clock may yet go back to times that match.
-            if stretch.end > from + FURTHEST {
-                return None;
-            }
-            from = stretch.end;
-            continue;
-        };
+        let open = first_open(rules, &stretch, from);
+        if !(known.0..=known.1).contains(&open) {
+            let Some(wall) = sets.at_or_after(open) else {
+                // The clock may yet go back to times that match.
+                if stretch.end > from + FURTHEST {
+                    return None;
+                }
+                from = stretch.end;
+                continue;
+            };
+            known = (open, wall);
+        }
+        let wall = known.1;
         let tick = wall - stretch.offset;
         if tick < stretch.end && wall < last_open(rules, &stretch) {
             return Some(tick);

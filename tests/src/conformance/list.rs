@@ -1,6 +1,6 @@
 //! The list of cases, and the macro that makes each of them a test.
 
-/// Makes every case of the [suite](crate::conformance) a named test, for a
+/// Makes every case of the [suite](mod@crate::conformance) a named test, for a
 /// [`Factory`](crate::conformance::Factory) given as an expression.
 ///
 /// `conformance!(factory)` makes a module `native` and a module `combined`;

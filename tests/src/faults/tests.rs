@@ -66,9 +66,15 @@ async fn a_slow_request_arrives_even_when_its_caller_gave_up() {
 async fn one_jobs_faults_are_no_other_jobs() {
     let (faults, _, job) = setting();
     let other = JobId::new("other").unwrap();
+    faults.next_of(&job, Op::Save, Fault::Fail(ErrorKind::Denied));
     faults.always_of(&job, Op::Save, Fault::LoseRequest);
     assert!(faults.save(&record(1, &other)).await.is_ok());
-    assert!(faults.save(&record(2, &job)).await.is_err());
+    let denied = faults.save(&record(2, &job)).await.unwrap_err();
+    let lost = faults.save(&record(2, &job)).await.unwrap_err();
+    assert_eq!(
+        (denied.kind, lost.kind),
+        (ErrorKind::Denied, ErrorKind::Timeout)
+    );
 }
 
 #[tokio::test(start_paused = true)]

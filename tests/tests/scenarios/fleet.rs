@@ -97,6 +97,12 @@ impl Diary {
         self.0.lock().unwrap().push(entry);
     }
 
+    /// Notes `start` now, and `end` when the handler ends or is dropped.
+    pub(crate) fn open(&self, run: &RunContext) -> Open {
+        self.write(run, "start");
+        Open(self.clone(), run.clone())
+    }
+
     pub(crate) fn entries(&self) -> Vec<Entry> {
         self.0.lock().unwrap().clone()
     }
@@ -108,6 +114,16 @@ impl Diary {
             .iter()
             .filter(|entry| entry.what == what)
             .count()
+    }
+}
+
+/// Notes `end` when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Open(Diary, RunContext);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.write(&self.1, "end");
     }
 }
 

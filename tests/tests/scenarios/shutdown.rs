@@ -7,7 +7,7 @@ use tidelock_tests::{Fault, Faults, NodeSpawner, Op};
 use tokio::time::Instant;
 
 use crate::fleet::{Diary, Fleet, in_state, job, ms, secs};
-use crate::ledger::{each_told_once, ran, ticks};
+use crate::ledger::{each_told_once, held_by, open_runs, ran, ticks};
 
 /// A job that goes on until it is told to stop, and then for so long.
 fn until_told(id: &str, then: Duration, diary: &Diary) -> Job {
@@ -24,10 +24,7 @@ fn until_told(id: &str, then: Duration, diary: &Diary) -> Job {
 }
 
 async fn lock_is_free(fleet: &Fleet, id: &str) -> bool {
-    use tidelock::{JobId, LockBackend, LockKey};
-    let key = LockKey::of(&JobId::new(id).unwrap());
-    let state = fleet.backend.inspect(&key).await.unwrap().value;
-    state.held.is_none() && state.open_runs.is_empty()
+    held_by(fleet, id).await.is_none() && open_runs(fleet, id).await == 0
 }
 
 /// BR-050: the lock is renewed for as long as the run takes, and no other node begins.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::task::yield_now;
 use tokio::time::Instant;
 use tracing::Instrument;
 
@@ -56,7 +57,6 @@ impl Core {
         granted: Granted,
     ) {
         record.token = Some(lease.token);
-        record.overlap = self.live.has_overdue(&job.id);
         let life = Arc::new(Life::new(job.ttl, granted.sent, granted.sent_wall));
         let refused = if Instant::now() >= life.drop_at() {
             Some((
@@ -146,6 +146,9 @@ impl Run {
             occurrence = occurrence.map(tracing::field::display)
         );
         core.spawn(Watchdog::new(self.clone(), Instant::now()).watch());
+        // A task that was just spawned may be tied to this worker until the next await: beside a
+        // handler that does not yield, the watchdog would never begin.
+        yield_now().await;
 
         let context = self.context();
         let ended = self.guarded(context.clone()).instrument(span.clone()).await;

@@ -1,7 +1,5 @@
 //! One item of a field's list: `*/5`, `9-17`, `FRI#2`.
 
-use std::fmt::{self, Write as _};
-
 use crate::schedule::error::{ScheduleError, ScheduleErrorKind as Kind};
 use crate::schedule::field::Field;
 
@@ -24,20 +22,53 @@ pub(in crate::schedule) enum Item {
     NthWeekday { weekday: u16, turn: u16 },
 }
 
-/// The item as canonical text: numbers for names, no step of 1, no open end.
-impl fmt::Display for Item {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Item::All { step: 1 } => f.write_char('*'),
-            Item::All { step } => write!(f, "*/{step}"),
-            Item::Range { from, to, .. } if from == to => write!(f, "{from}"),
-            Item::Range { from, to, step: 1 } => write!(f, "{from}-{to}"),
-            Item::Range { from, to, step } => write!(f, "{from}-{to}/{step}"),
-            Item::LastDay => f.write_char('L'),
-            Item::LastWorkday => f.write_str("LW"),
-            Item::NearestWorkday(day) => write!(f, "{day}W"),
-            Item::LastWeekday(weekday) => write!(f, "{weekday}L"),
-            Item::NthWeekday { weekday, turn } => write!(f, "{weekday}#{turn}"),
+impl Item {
+    /// Writes the item as canonical text: numbers for names, no step of 1, no open end.
+    pub(super) fn write(self, text: &mut String) {
+        match self {
+            Item::All { step } => {
+                text.push('*');
+                write_step(text, step);
+            }
+            Item::Range { from, to, step } => {
+                write_number(text, from);
+                if from != to {
+                    text.push('-');
+                    write_number(text, to);
+                    write_step(text, step);
+                }
+            }
+            Item::LastDay => text.push('L'),
+            Item::LastWorkday => text.push_str("LW"),
+            Item::NearestWorkday(day) => {
+                write_number(text, day);
+                text.push('W');
+            }
+            Item::LastWeekday(weekday) => {
+                write_number(text, weekday);
+                text.push('L');
+            }
+            Item::NthWeekday { weekday, turn } => {
+                write_number(text, weekday);
+                text.push('#');
+                write_number(text, turn);
+            }
+        }
+    }
+}
+
+fn write_step(text: &mut String, step: u16) {
+    if step != 1 {
+        text.push('/');
+        write_number(text, step);
+    }
+}
+
+/// A number of at most four digits, without the cost of `format!`, which was half of parsing.
+pub(super) fn write_number(text: &mut String, number: u16) {
+    for unit in [1_000, 100, 10, 1] {
+        if number >= unit || unit == 1 {
+            text.push(char::from(b'0' + (number / unit % 10).to_le_bytes()[0]));
         }
     }
 }

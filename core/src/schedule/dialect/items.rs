@@ -1,6 +1,5 @@
 //! The items of all seven fields.
 
-use std::fmt::{self, Write as _};
 use std::ops::Index;
 
 use super::item::Item;
@@ -60,6 +59,22 @@ impl Items {
         self[field].contains(&Item::All { step: 1 })
     }
 
+    /// Canonical text: six fields, or seven where the years are restricted.
+    pub(super) fn canonical(&self) -> String {
+        let mut text = String::with_capacity(32);
+        let shown = if self.is_any(Field::Year) { 6 } else { 7 };
+        for field in Field::ALL.into_iter().take(shown) {
+            for item in &self[field] {
+                item.write(&mut text);
+                text.push(',');
+            }
+            text.pop();
+            text.push(' ');
+        }
+        text.pop();
+        text
+    }
+
     /// Whether a field begins with `*`.
     pub(super) fn is_starred(&self, field: Field) -> bool {
         matches!(self[field].first(), Some(Item::All { .. }))
@@ -76,24 +91,5 @@ impl Index<Field> for Items {
             self.ends[field as usize - 1]
         };
         &self.all[start..self.ends[field as usize]]
-    }
-}
-
-/// Canonical text: six fields, or seven where the years are restricted.
-impl fmt::Display for Items {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = if self.is_any(Field::Year) { 6 } else { 7 };
-        for field in Field::ALL.into_iter().take(shown) {
-            if field != Field::Second {
-                f.write_char(' ')?;
-            }
-            for (place, item) in self[field].iter().enumerate() {
-                if place > 0 {
-                    f.write_char(',')?;
-                }
-                item.fmt(f)?;
-            }
-        }
-        Ok(())
     }
 }

@@ -5,11 +5,11 @@
 //! it ends with the year 2100, and the either-day rule, `L`, `W` and `#` would need several of them.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::str::FromStr as _;
 
 use cron::TimeUnitSpec;
 
+use super::item::write_number;
 use super::{Item, Items};
 use crate::schedule::civil::FieldSets;
 use crate::schedule::days::DaySet;
@@ -108,30 +108,41 @@ fn reads_alike(items: &Items, field: Field) -> bool {
     }
 }
 
-/// The values of a field one by one, weekdays with Sunday as 1 as the crate has it.
+/// The values of a field in as few ranges as can be, weekdays with Sunday as 1 as the crate has it.
 fn values(text: &mut String, field: Field, items: &[Item]) {
-    let mut seen = [false; 256];
+    let first = field.min();
+    // All values of a field are within 192 of its first.
+    let mut set = [0_u64; 3];
     for item in items {
         let (from, to, step) = match *item {
-            Item::All { step } => (field.min(), field.max(), step),
+            Item::All { step } => (first, field.max(), step),
             // Only weekdays wrap.
             Item::Range { from, to, step } if to < from => (from, to + 7, step),
             Item::Range { from, to, step } => (from, to, step),
             _ => continue,
         };
         for value in (from..=to).step_by(usize::from(step)) {
-            let value = if field == Field::DayOfWeek {
-                value % 7 + 1
-            } else {
-                value
-            };
-            // All values of a field are within 256 of its first.
-            let seen = &mut seen[usize::from(value - field.min())];
-            if !std::mem::replace(seen, true) {
-                // A String takes everything.
-                let _ = write!(text, "{value},");
-            }
+            let bit = usize::from((value - first) % field.size());
+            set[bit / 64] |= 1 << (bit % 64);
         }
+    }
+    let shown = if field == Field::DayOfWeek { 1 } else { first };
+    let has = |bit: u16| set[usize::from(bit / 64)] >> (bit % 64) & 1 == 1;
+    let mut bit = 0;
+    while bit < field.size() {
+        let from = bit;
+        while bit < field.size() && has(bit) {
+            bit += 1;
+        }
+        if bit > from {
+            write_number(text, from + shown);
+            if bit - from > 1 {
+                text.push('-');
+                write_number(text, bit - 1 + shown);
+            }
+            text.push(',');
+        }
+        bit += 1;
     }
     text.pop();
 }

@@ -5,8 +5,6 @@ mod item;
 mod items;
 mod matcher;
 
-use std::fmt::Write as _;
-
 pub(super) use item::Item;
 use item::ItemParser;
 pub(super) use items::Items;
@@ -137,9 +135,7 @@ fn macros<'a>(
 
 fn fields(text: &str, words: &[(usize, &str)]) -> Result<Expression, ScheduleError> {
     let items = items(text, words)?;
-    let mut canonical = String::with_capacity(32);
-    // A String takes everything.
-    let _ = write!(canonical, "{items}");
+    let canonical = items.canonical();
     let sets = matcher::sets(&items, &canonical)?;
     if sets.at_or_after(0).is_none() {
         let day = items.is_any(Field::DayOfWeek);

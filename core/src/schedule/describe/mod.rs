@@ -1,5 +1,7 @@
 //! A schedule in plain English.
 
+mod phrase;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::cron::Cron;
@@ -7,6 +9,7 @@ use super::dialect::{Item, Items, canonical_items};
 use super::every::Every;
 use super::field::Field;
 use super::shift::{OnGap, OnRepeat};
+use phrase::{MONTHS, WEEKDAYS, and, ordinal, phrase};
 
 /// `At 02:30 on the 1st of every month, Asia/Shanghai`. Each item is said in its place, so that two
 /// expressions only read alike where they mean the same.
@@ -142,74 +145,6 @@ fn date(items: &Items) -> String {
     text
 }
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const WEEKDAYS: [&str; 7] = [
-    "Sunday",
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-];
-
-/// A field's list: `every 2nd hour`, `minutes 5, 10 and 20 through 30`.
-fn phrase(items: &[Item], unit: &str, name: impl Fn(u16) -> String) -> String {
-    let of_time = matches!(unit, "second" | "minute" | "hour");
-    let name = |value| {
-        if unit == "day" {
-            format!("the {}", name(value))
-        } else {
-            name(value)
-        }
-    };
-    let parts = items.iter().map(|item| match *item {
-        Item::All { step: 1 } => format!("every {unit}"),
-        Item::All { step } if of_time && unit != "hour" && 60 % step == 0 => {
-            format!("every {step} {unit}s")
-        }
-        Item::All { step } => format!("every {} {unit}", ordinal(step)),
-        Item::Range { from, to, .. } if from == to && of_time => format!("{unit} {}", name(from)),
-        Item::Range { from, to, .. } if from == to => name(from),
-        Item::Range { from, to, step: 1 } if of_time => {
-            format!("{unit}s {} through {}", name(from), name(to))
-        }
-        Item::Range { from, to, step: 1 } => format!("{} through {}", name(from), name(to)),
-        Item::Range { from, to, step } => {
-            format!(
-                "every {} {unit} from {} through {}",
-                ordinal(step),
-                name(from),
-                name(to)
-            )
-        }
-        Item::LastDay => "the last day".to_owned(),
-        Item::LastWorkday => "the last working day (Monday to Friday)".to_owned(),
-        Item::NearestWorkday(day) => {
-            format!(
-                "the working day (Monday to Friday) nearest to {}",
-                name(day)
-            )
-        }
-        Item::LastWeekday(day) => format!("the last {}", name(day)),
-        Item::NthWeekday { weekday, turn } => format!("the {} {}", ordinal(turn), name(weekday)),
-    });
-    and(&parts.collect::<Vec<_>>())
-}
-
 fn is_of_month(item: &Item) -> bool {
     matches!(item, Item::LastWeekday(_) | Item::NthWeekday { .. })
 }
@@ -227,26 +162,6 @@ fn single(items: &[Item]) -> Option<u16> {
     singles(items)
         .filter(|values| values.len() == 1)
         .map(|values| values[0])
-}
-
-fn and(parts: &[String]) -> String {
-    match parts {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
-/// `1st`, `2nd`, `23rd`, `11th`.
-fn ordinal(number: u16) -> String {
-    let suffix = match (number % 10, number % 100) {
-        (_, 11..=13) => "th",
-        (1, _) => "st",
-        (2, _) => "nd",
-        (3, _) => "rd",
-        _ => "th",
-    };
-    format!("{number}{suffix}")
 }
 
 fn capitalised(text: String) -> String {

@@ -1,5 +1,7 @@
 //! A time zone as stretches of constant offset.
 
+mod year;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -7,12 +9,11 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use jiff::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
-use super::date::{Date, days, month_len, weekday};
+use super::date::Date;
+use year::{DAY, LIKE, like, year_start};
 
 /// Transitions up to here are kept in a table; later years are looked up in years like them.
 const HORIZON: i64 = 5_049_129_600; // 2130-01-01T00:00:00Z
-/// Years of the table by which every zone follows its last rule; they hold each kind of year.
-const LIKE: std::ops::Range<i64> = 2101..2129;
 /// No schedule looks further back than 1970, by more than an offset.
 const START: i64 = -7 * 86_400;
 
@@ -199,30 +200,6 @@ impl Zone {
     }
 }
 
-const DAY: i64 = 86_400;
-
-fn year_start(year: i64) -> i64 {
-    days(year, 1, 1) * DAY
-}
-
-/// A year of the table with as many days that begins on the same weekday.
-fn like(year: i64) -> i64 {
-    static LIKE_YEARS: LazyLock<[[i64; 7]; 2]> = LazyLock::new(|| {
-        let mut years = [[0; 7]; 2];
-        for year in LIKE {
-            years[kind(year).0][kind(year).1] = year;
-        }
-        years
-    });
-    let (leap, weekday) = kind(year);
-    LIKE_YEARS[leap][weekday]
-}
-
-fn kind(year: i64) -> (usize, usize) {
-    let leap = usize::from(month_len(year, 2) == 29);
-    (leap, weekday(days(year, 1, 1)) as usize)
-}
-
 fn offset_at(zone: &TimeZone, t: i64) -> i64 {
     i64::from(zone.to_offset(timestamp(t)).seconds())
 }
@@ -273,7 +250,7 @@ mod tests {
     /// Every change of an offset from 1970 to 2600, as `jiff` has them.
     #[test]
     fn every_stretch_of_every_zone_is_jiffs() {
-        let end = days(2600, 1, 1) * DAY;
+        let end = year_start(2600);
         for name in TimeZoneDatabase::bundled().available() {
             let zone = Zone::named(name.as_str()).unwrap();
             let jiff = TimeZoneDatabase::bundled().get(name.as_str()).unwrap();
@@ -321,16 +298,6 @@ mod tests {
                 Date::from_days(zone.regular_from() / DAY).year,
                 year,
                 "{name}"
-            );
-        }
-    }
-
-    #[test]
-    fn there_is_a_year_of_every_kind_in_the_table() {
-        for year in 2101..2600 {
-            assert!(
-                LIKE.contains(&like(year)) && kind(like(year)) == kind(year),
-                "{year}"
             );
         }
     }
