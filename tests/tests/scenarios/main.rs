@@ -9,6 +9,7 @@ mod clock_jumps;
 mod clock_steps;
 mod control;
 mod events;
+mod fail_closed;
 mod field_reports_d;
 mod fleet;
 mod frozen;
