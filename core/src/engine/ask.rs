@@ -226,6 +226,13 @@ impl Core {
         if let Some(error) = &begun.unsaved {
             self.failed(Some(&job.id), error);
         }
+        let open = matches!(
+            begun.acquisition,
+            Acquisition::TooEarly { .. } | Acquisition::Held(_)
+        );
+        if !open && let Some(entry) = self.table().entry(due.registration) {
+            entry.answered = Some(occurrence.at());
+        }
         match begun.acquisition {
             Acquisition::Granted(grant) => {
                 self.ticks_passed(asking, grant.previous);
