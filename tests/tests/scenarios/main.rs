@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod a_year;
+mod context;
 mod control;
 mod events;
 mod fleet;
@@ -13,14 +14,19 @@ mod isolation;
 mod late_and_spread;
 mod ledger;
 mod lock_expiry;
+mod lost_replies;
 mod misfires;
 mod node;
 mod node_death;
 mod once_per_tick;
 mod outages;
 mod plain_lock;
+mod records;
+mod records_away;
 mod shutdown;
 mod skew;
 mod storms;
 mod timeouts;
+mod unstoppable;
 mod watchdog;
+mod ways;
