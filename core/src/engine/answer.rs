@@ -4,21 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Core;
-use super::ask::Asking;
+use super::asking::{Asking, Next};
 use super::misfire::instant;
 use super::pulse::add_one;
 use super::run::Granted;
 use super::table::Due;
 use crate::lock::{Acquisition, IfHeld, Taken};
 use crate::{Begun, Moved, Occurrence, RunState};
-
-/// What an answer means for the asking.
-pub(super) enum Next {
-    /// It is over.
-    Done,
-    /// The same is asked again after this long.
-    AskAgain(Duration),
-}
 
 impl Core {
     /// Takes an answer in. A grant is run here, to its end.

@@ -8,34 +8,16 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep};
 
 use super::Core;
-use super::answer::Next;
+use super::asking::{Asking, Next};
 use super::backoff::Backoff;
 use super::events::EventKind;
 use super::misfire::Tick;
 use super::run::Granted;
-use super::settle::due_at;
 use super::table::Due;
-use super::ticks;
-use crate::lock::{AcquireRequest, IfHeld, Intent};
-use crate::{Occurrence, Record, RunState};
+use crate::lock::Intent;
 
 /// How often a tick that waits for a place looks whether it is still worth it.
 const PLACE_POLL: Duration = Duration::from_millis(500);
-
-/// One tick, being asked for.
-pub(crate) struct Asking {
-    pub(crate) due: Due,
-    pub(crate) tick: Tick,
-    /// The tick after it.
-    pub(crate) successor: Option<Occurrence>,
-    pub(super) request: AcquireRequest,
-    pub(super) running: Record,
-    /// When a request was last sent whose outcome is unknown.
-    pub(super) unknown: Option<Instant>,
-    /// The waits while another run holds the lock.
-    pub(super) held: Backoff,
-    pub(super) held_before: bool,
-}
 
 impl Core {
     /// Asks for a tick, and runs it if it is granted.
@@ -100,82 +82,6 @@ impl Core {
                 () = sleep(wait) => {}
             }
         }
-    }
-
-    fn asking(&self, due: Due, tick: Tick) -> Asking {
-        let job = &due.job;
-        let successor = ticks::next(job, tick.occurrence.at()).unwrap_or_else(|fault| {
-            self.schedule_faulted(job, &fault);
-            None
-        });
-        let run_id = self.new_run_id();
-        let occurrence = Some(tick.occurrence);
-        let holder = self.new_holder();
-        let mut request = AcquireRequest::new(
-            job.key.clone(),
-            holder,
-            run_id,
-            self.node.clone(),
-            occurrence,
-            job.fingerprint,
-            job.ttl,
-        );
-        request.max_ahead = self.max_ahead;
-        request.intent = tick.intent;
-        request.skew = self
-            .meter
-            .skew(self.clock.now(), Instant::now())
-            .map(|skew| skew.ahead);
-        if !tick.patient && self.backend.has_clock() {
-            request.if_held = IfHeld::Consume;
-        }
-        let started = self.clock.now();
-        let mut running = Record::new(
-            run_id,
-            job.id.clone(),
-            self.node.clone(),
-            RunState::Running,
-            started,
-        );
-        running.occurrence = occurrence;
-        let held = Backoff::quick();
-        Asking {
-            due,
-            tick,
-            successor,
-            request,
-            running,
-            unknown: None,
-            held,
-            held_before: false,
-        }
-    }
-
-    /// Whether the tick may still be run: its successor is not due, and it is not too late.
-    fn is_worth(&self, asking: &Asking) -> bool {
-        let (job, tick) = (&asking.due.job, asking.tick);
-        let clocks = self.clocks();
-        let now = clocks.read(self.basis()).unwrap_or(clocks.wall);
-        let late = now.saturating_sub(due_at(job, tick.occurrence));
-        let in_time = match (job.start_within, tick.intent) {
-            (Some(limit), Intent::Run) => {
-                i128::from(late) <= i128::try_from(limit.as_millis()).unwrap_or(i128::MAX)
-            }
-            _ => true,
-        };
-        in_time && (tick.patient || asking.successor.is_none_or(|next| due_at(job, next) > now))
-    }
-
-    /// A tick is asked for while it is worth it and nothing stops; one whose outcome is unknown
-    /// for as long as a lock that it may have taken can live.
-    fn may_ask(&self, asking: &Asking, worth: bool) -> bool {
-        let settling = asking
-            .unknown
-            .is_some_and(|sent| sent.elapsed() <= asking.request.ttl);
-        if self.closing.is_cancelled() {
-            return false;
-        }
-        settling || (worth && !self.stopping.is_cancelled())
     }
 
     /// Waits for a place to run in, where the node has a maximum. `None`: look again whether the

@@ -6,6 +6,7 @@
 
 mod answer;
 mod ask;
+mod asking;
 mod backoff;
 mod calls;
 mod clock_watch;

@@ -8,7 +8,7 @@ use tokio::select;
 use tokio::time::sleep;
 
 use super::Core;
-use super::ask::Asking;
+use super::asking::Asking;
 use super::backoff::Backoff;
 use super::events::EventKind;
 use super::misfire::instant;
@@ -20,11 +20,6 @@ use crate::{LockState, Occurrence};
 
 /// The shortest wait before a tick is asked for again.
 const LEAST_WAIT_MS: i64 = 1;
-
-/// When a tick is due, by the clock that it is planned by.
-pub(crate) fn due_at(job: &Definition, tick: Occurrence) -> i64 {
-    tick.as_millisecond().saturating_add(job.splay_ms)
-}
 
 impl Core {
     /// Queues a job for the first tick after `cursor`.
@@ -52,7 +47,7 @@ impl Core {
         self.settle_unless(due.registration, &due.job, cursor, |tick| {
             let not_before = now.saturating_add(wait);
             (tick == early).then(|| match basis {
-                Basis::Server => (basis, due_at(&due.job, tick).max(not_before)),
+                Basis::Server => (basis, due.job.due_at(tick).max(not_before)),
                 Basis::Wall => (basis, not_before),
             })
         });
@@ -67,7 +62,7 @@ impl Core {
     ) {
         match ticks::next(job, cursor) {
             Ok(next) => {
-                let usual = |tick| (self.basis(), due_at(job, tick));
+                let usual = |tick| (self.basis(), job.due_at(tick));
                 let next = next.map(|tick| (tick, place(tick).unwrap_or_else(|| usual(tick))));
                 self.queue(registration, cursor, next);
             }
@@ -80,7 +75,7 @@ impl Core {
         let job = &asking.due.job;
         let next = asking
             .successor
-            .map(|tick| (tick, (self.basis(), due_at(job, tick))));
+            .map(|tick| (tick, (self.basis(), job.due_at(tick))));
         self.queue(asking.due.registration, asking.tick.occurrence.at(), next);
     }
 
