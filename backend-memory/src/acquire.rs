@@ -7,7 +7,7 @@ use tidelock::{
 };
 
 use crate::locks::{KeyState, Lock};
-use crate::store::Moment;
+use crate::moment::Moment;
 
 impl KeyState {
     /// Lines 1 to 7 of the contract, in its order.

@@ -44,6 +44,7 @@ mod acquire;
 mod backend;
 mod config;
 mod locks;
+mod moment;
 mod records;
 mod store;
 

@@ -7,7 +7,7 @@ use tidelock::{
 };
 use tokio::time::Instant;
 
-use crate::store::Moment;
+use crate::moment::Moment;
 
 /// What the store knows of one key.
 #[derive(Debug, Default)]

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tidelock::{
     AcquireRequest, Acquisition, Answer, Clear, Clock, JobId, Lease, LockKey, LockState, Record,
     RecordQuery, Release, Renewal, SystemClock, TestClock,
@@ -13,14 +12,8 @@ use tokio::time::Instant;
 
 use crate::config::Limits;
 use crate::locks::KeyState;
+use crate::moment::Moment;
 use crate::records::History;
-
-/// The moment of one step: when locks expire, and what the server's clock shows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Moment {
-    pub(crate) instant: Instant,
-    pub(crate) wall: Timestamp,
-}
 
 /// All keys and histories, the limits and the clock.
 #[derive(Debug)]

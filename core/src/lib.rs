@@ -73,7 +73,7 @@ mod scheduler;
 mod spawn;
 
 pub use backend::{Answer, Backend, BackendError, Begun, Combined, ErrorKind, Finished};
-pub use clock::{Clock, SystemClock, TestClock};
+pub use clock::{Clock, ClockPolicy, SystemClock, TestClock};
 pub use engine::{Event, EventKind, EventStream, RunNowError, Skew};
 pub use id::{IdError, JobId, MAX_ID_BYTES, NodeId};
 pub use job::{
@@ -92,7 +92,7 @@ pub use schedule::{
     Schedule, ScheduleError, ScheduleErrorKind, TickCount,
 };
 pub use scheduler::{
-    ClockPolicy, Control, Health, HistoryError, JobStatus, LeftRun, Scheduler, SchedulerBuilder,
-    ShutdownReport, StartError,
+    Control, Health, HistoryError, JobStatus, LeftRun, Scheduler, SchedulerBuilder, ShutdownReport,
+    StartError,
 };
 pub use spawn::{Spawner, Task, TokioSpawner};

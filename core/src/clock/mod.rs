@@ -1,5 +1,6 @@
 //! Wall time, and how tests move it.
 
+mod policy;
 mod system;
 mod test_clock;
 
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+pub use policy::ClockPolicy;
 pub use system::SystemClock;
 pub use test_clock::TestClock;
 

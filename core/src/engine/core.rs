@@ -20,8 +20,7 @@ use super::plan::{Basis, Clocks};
 use super::pulse::Pulse;
 use super::skew::SkewMeter;
 use super::table::Table;
-use crate::scheduler::ClockPolicy;
-use crate::{Backend, BackendError, Clock, Holder, JobId, NodeId, RunId, Spawner};
+use crate::{Backend, BackendError, Clock, ClockPolicy, Holder, JobId, NodeId, RunId, Spawner};
 
 /// How many acquires a node has under way at most. Renewals, finishes and saves do not count.
 pub(crate) const MAX_ASKS: usize = 64;

@@ -1,10 +1,12 @@
 //! The engine: finds ticks due, asks for them, runs what is granted, and records what happened.
 //!
 //! One task, the [`ticker`], takes due ticks from the one ordered queue and starts a task for
-//! each; that task asks the backend ([`ask`]) and, if the tick is granted, runs the handler
+//! each; that task asks the backend ([`ask`], [`answer`]) and, if the tick is granted, runs the handler
 //! ([`run`]) beside a watchdog that keeps the lock. Everything is spawned through one seam.
 
+mod answer;
 mod ask;
+mod asking;
 mod backoff;
 mod calls;
 mod clock_watch;

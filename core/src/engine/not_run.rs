@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Core;
-use super::ask::Asking;
+use super::asking::Asking;
 use super::events::EventKind;
 use super::table::Registration;
 use super::ticks;

@@ -8,7 +8,7 @@ use tokio::select;
 use tokio::time::sleep;
 
 use super::Core;
-use super::ask::Asking;
+use super::asking::Asking;
 use super::backoff::Backoff;
 use super::events::EventKind;
 use super::misfire::instant;
@@ -21,11 +21,6 @@ use crate::{LockState, Occurrence};
 /// The shortest wait before a tick is asked for again.
 const LEAST_WAIT_MS: i64 = 1;
 
-/// When a tick is due, by the clock that it is planned by.
-pub(crate) fn due_at(job: &Definition, tick: Occurrence) -> i64 {
-    tick.as_millisecond().saturating_add(job.splay_ms)
-}
-
 impl Core {
     /// Queues a job for the first tick after `cursor`.
     pub(crate) fn settle(&self, registration: Registration, job: &Definition, cursor: Timestamp) {
@@ -33,19 +28,26 @@ impl Core {
     }
 
     /// Queues a job again after the backend found `early` too early by `by`: for the first tick
-    /// after its cursor, which is an older one where this node's clock had jumped ahead.
+    /// that is not done, which is an older one where this node's clock had jumped ahead.
     pub(crate) fn settle_too_early(&self, due: &Due, early: Occurrence, by: Duration) {
         let wait = i64::try_from(by.as_millis())
             .unwrap_or(i64::MAX)
             .max(LEAST_WAIT_MS);
-        self.settle_unless(due.registration, &due.job, due.cursor, |tick| {
-            let now = self.clocks();
-            let (basis, now) = now
-                .server
-                .map_or((Basis::Wall, now.wall), |at| (Basis::Server, at));
+        let clocks = self.clocks();
+        let (basis, now) = clocks
+            .server
+            .map_or((Basis::Wall, clocks.wall), |at| (Basis::Server, at));
+        let cursor = self
+            .table()
+            .entry(due.registration)
+            .map_or(due.cursor, |entry| {
+                entry.rewind(instant(now));
+                entry.cursor
+            });
+        self.settle_unless(due.registration, &due.job, cursor, |tick| {
             let not_before = now.saturating_add(wait);
             (tick == early).then(|| match basis {
-                Basis::Server => (basis, due_at(&due.job, tick).max(not_before)),
+                Basis::Server => (basis, due.job.due_at(tick).max(not_before)),
                 Basis::Wall => (basis, not_before),
             })
         });
@@ -60,7 +62,7 @@ impl Core {
     ) {
         match ticks::next(job, cursor) {
             Ok(next) => {
-                let usual = |tick| (self.basis(), due_at(job, tick));
+                let usual = |tick| (self.basis(), job.due_at(tick));
                 let next = next.map(|tick| (tick, place(tick).unwrap_or_else(|| usual(tick))));
                 self.queue(registration, cursor, next);
             }
@@ -73,7 +75,7 @@ impl Core {
         let job = &asking.due.job;
         let next = asking
             .successor
-            .map(|tick| (tick, (self.basis(), due_at(job, tick))));
+            .map(|tick| (tick, (self.basis(), job.due_at(tick))));
         self.queue(asking.due.registration, asking.tick.occurrence.at(), next);
     }
 
@@ -167,40 +169,53 @@ impl Core {
             entry.since = begin;
             // A mark ahead of this clock may be an operator's to lower: it is not passed over.
             entry.cursor = missed_since.map_or(entry.since, |since| since.min(begin));
+        } else {
+            entry.rewind(begin);
         }
         let cursor = entry.cursor;
         drop(table);
         self.settle(registration, job, cursor);
     }
 
-    /// After the clock was set back: jobs that have not asked for anything yet begin there.
+    /// After the clock was set back: what was only given up is asked for when its time comes again.
     pub(crate) fn set_back(&self) {
-        let wall = self.clock.now();
-        let untouched = self.table().set_back(wall);
-        for (registration, job) in untouched {
-            self.settle(registration, &job, wall);
+        let moved = self.table().rewind(self.clock.now());
+        for (registration, job) in moved {
+            let cursor = self.table().entry(registration).map(|entry| entry.cursor);
+            if let Some(cursor) = cursor {
+                self.settle(registration, &job, cursor);
+            }
         }
     }
 
-    /// Asks the backend for its clock, through any job's key, when the node's own has been set or
-    /// the machine has slept: the reading since the last answer may have stood still.
+    /// Asks the backend for its clock when the node's own has been set or the machine has slept:
+    /// the reading since the last answer may have stood still.
     pub(crate) fn refresh_meter(self: &Arc<Self>) {
         if self.basis() != Basis::Server {
             return;
         }
-        let Some(key) = self.table().any().map(|entry| entry.job.key.clone()) else {
-            return;
-        };
         let core = self.clone();
         self.spawn(async move {
             select! {
                 biased;
                 () = core.stopping.cancelled() => {}
-                result = core.inspect(&key) => match result {
-                    Ok(_) => core.wake.notify_one(),
-                    Err(error) => core.failed(Some(key.job()), &error),
-                },
+                () = core.ask_for_clock() => core.wake.notify_one(),
             }
         });
+    }
+
+    /// Asks until the backend answers, through the key of another job each time: what is stored
+    /// of one may be broken.
+    async fn ask_for_clock(&self) {
+        let mut backoff = Backoff::relaxed();
+        for turn in 0.. {
+            let key = self.table().any(turn).map(|entry| entry.job.key.clone());
+            let Some(key) = key else { return };
+            match self.inspect(&key).await {
+                Ok(_) => return,
+                Err(error) => self.failed(Some(key.job()), &error),
+            }
+            sleep(backoff.next(self)).await;
+        }
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct Entry {
     pub(crate) since: Timestamp,
     /// The newest tick that is answered or given up; what is later is looked for.
     pub(crate) cursor: Timestamp,
+    /// The newest tick that was asked for and answered.
+    pub(crate) answered: Option<Timestamp>,
     /// The tick that is waited for, and where it stands in the queue. `None` while it is asked
     /// for, and when there is none.
     next: Option<(Occurrence, Place)>,
@@ -78,6 +80,7 @@ impl Table {
             number,
             since: cursor,
             cursor,
+            answered: None,
             next: None,
             asking: None,
             looked: false,
@@ -132,9 +135,10 @@ impl Table {
         jobs
     }
 
-    /// Any one job, to ask the backend about something.
-    pub(crate) fn any(&self) -> Option<&Entry> {
-        self.entries.iter().flatten().next()
+    /// Any one job, to ask the backend about something: another one each turn.
+    pub(crate) fn any(&self, turn: usize) -> Option<&Entry> {
+        let turn = turn.checked_rem(self.by_id.len())?;
+        self.entries.iter().flatten().nth(turn)
     }
 
     /// Queues a job for its next tick. Tells whether who sleeps until the next tick of all jobs
@@ -181,13 +185,12 @@ impl Table {
         }
     }
 
-    /// Lets the jobs that have not asked for any tick begin at `now`, when that is earlier.
-    pub(crate) fn set_back(&mut self, now: Timestamp) -> Vec<(Registration, Arc<Definition>)> {
+    /// Rewinds all jobs that ask for nothing just now, and tells which of them that moved.
+    pub(crate) fn rewind(&mut self, now: Timestamp) -> Vec<(Registration, Arc<Definition>)> {
         let mut moved = Vec::new();
         for (slot, entry) in (0..).zip(&mut self.entries) {
             let Some(entry) = entry else { continue };
-            if entry.cursor == entry.since && entry.since > now && entry.asking.is_none() {
-                (entry.since, entry.cursor) = (now, now);
+            if entry.asking.is_none() && entry.rewind(now) {
                 moved.push((
                     Registration {
                         slot,
@@ -206,6 +209,17 @@ impl Table {
 }
 
 impl Entry {
+    /// Takes the job back to `now`, when that turns out to be earlier than was thought: of the
+    /// ticks after it only those that were answered count as done. Tells whether it moved.
+    pub(crate) fn rewind(&mut self, now: Timestamp) -> bool {
+        let to = self.answered.map_or(now, |answered| answered.max(now));
+        let moves = to < self.cursor;
+        if moves {
+            (self.since, self.cursor) = (self.since.min(to), to);
+        }
+        moves
+    }
+
     pub(crate) fn next(&self) -> Option<Occurrence> {
         self.next.map(|(tick, _)| tick)
     }

@@ -6,7 +6,7 @@ use super::handler::Handler;
 use super::{Job, JobError, Misfire};
 use crate::Schedule;
 use crate::lock::LockKey;
-use crate::{Fingerprint, JobId};
+use crate::{Fingerprint, JobId, Occurrence};
 
 const DEFAULT_TTL: Duration = Duration::from_secs(30);
 const MIN_TTL: Duration = Duration::from_millis(100);
@@ -36,6 +36,11 @@ pub(crate) struct Definition {
 }
 
 impl Definition {
+    /// When a tick is due, in milliseconds, by the clock that it is planned by.
+    pub(crate) fn due_at(&self, tick: Occurrence) -> i64 {
+        tick.as_millisecond().saturating_add(self.splay_ms)
+    }
+
     pub(crate) fn check(job: Job) -> Result<Self, JobError> {
         let Job { settings, handler } = job;
         let id = JobId::new(&settings.id)?;

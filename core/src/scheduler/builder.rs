@@ -7,11 +7,12 @@ use std::time::Duration;
 use rand::SeedableRng;
 use rand::rngs::{StdRng, SysRng};
 
-use super::{ClockPolicy, Control, Scheduler};
+use super::{Control, Scheduler};
 use crate::engine::{Core, Parts, tick};
 use crate::job::{Definition, Job, JobError};
 use crate::{
-    AcquireRequest, Backend, Clock, IdError, JobId, NodeId, Spawner, SystemClock, TokioSpawner,
+    AcquireRequest, Backend, Clock, ClockPolicy, IdError, JobId, NodeId, Spawner, SystemClock,
+    TokioSpawner,
 };
 
 /// A scheduler on its way. See [`Scheduler::builder`].

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 
-use super::{ClockPolicy, Health, JobStatus};
+use super::{Health, JobStatus};
 use crate::engine::{Core, EventStream, Fault, RunNowError, next_tick};
 use crate::job::{Definition, Job, JobError};
-use crate::{BackendError, JobId, NodeId, OpenRun, Record, RecordQuery, RunId, RunState};
+use crate::{
+    BackendError, ClockPolicy, JobId, NodeId, OpenRun, Record, RecordQuery, RunId, RunState,
+};
 
 /// Works a scheduler that runs: for handlers, admin routes and tests. Cheap to clone; it does not
 /// keep the scheduler running.

@@ -16,18 +16,6 @@ pub use shutdown::{LeftRun, ShutdownReport};
 
 use crate::{Backend, Combined, LockBackend, RecordStore};
 
-/// What a node does about the difference between its clock and the backend's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ClockPolicy {
-    /// Tells of it, and goes by its own clock. A node that is ahead by `max_ahead` or more goes by
-    /// the backend's, which would refuse its ticks as too early.
-    #[default]
-    Warn,
-    /// Goes by the backend's clock. An error at start where the backend has none.
-    Correct,
-}
-
 /// One node's scheduler, running.
 ///
 /// What it can be told is on [`Control`], to which it derefs. Dropped without

@@ -1,7 +1,5 @@
 //! Processes that stand still, and clocks that jump, while a job runs.
 
-use std::time::Duration;
-
 use tidelock::{Clear, ErrorKind, Job, JobBuilder, JobId, LockBackend, LockKey, RunState};
 use tidelock_tests::{Fault, Op};
 use tokio::time::{Instant, sleep};
@@ -34,7 +32,7 @@ fn each_minute() -> JobBuilder {
 /// BR-044: no renewal for longer than the TTL, and another node goes on meanwhile.
 #[tokio::test(start_paused = true)]
 async fn a_process_frozen_for_longer_than_its_ttl_does_not_go_on_with_its_job() {
-    for frozen in [Duration::from_millis(28_000), secs(35), secs(90)] {
+    for frozen in [ms(28_000), secs(35), secs(90)] {
         let (fleet, diary) = (Fleet::new(), Diary::default());
         let a = Node::start(&fleet, "a", [polled(each_minute(), 50, &diary)]).await;
         sleep(ms(5_700)).await;
@@ -75,7 +73,6 @@ async fn a_process_frozen_for_longer_than_its_ttl_does_not_go_on_with_its_job() 
     }
 }
 
-/// A short freeze is none of the job's business.
 #[tokio::test(start_paused = true)]
 async fn a_process_frozen_for_less_than_its_lease_goes_on() {
     let (fleet, diary) = (Fleet::new(), Diary::default());

@@ -177,9 +177,9 @@ async fn a_full_node_does_not_ask_and_asks_when_a_place_frees() {
     let mut node = fleet
         .node_over(way.clone(), fleet.clock.clone(), "a")
         .max_running(2);
+    let hourly = |n| job(&format!("j{n}"), "0 * * * *", secs(20), &diary);
     for n in 0..6 {
-        let hourly = job(&format!("j{n}"), "0 * * * *", secs(20), &diary);
-        node = node.job(hourly).unwrap();
+        node = node.job(hourly(n)).unwrap();
     }
     let node = node.start().await.unwrap();
     until(&fleet, "2026-01-01T12:00:10Z").await;
@@ -189,8 +189,7 @@ async fn a_full_node_does_not_ask_and_asks_when_a_place_frees() {
     // Another node has places, and takes what waits.
     let mut other = fleet.node("b");
     for n in 0..6 {
-        let hourly = job(&format!("j{n}"), "0 * * * *", secs(20), &diary);
-        other = other.job(hourly).unwrap();
+        other = other.job(hourly(n)).unwrap();
     }
     let other = other.start().await.unwrap();
     until(&fleet, "2026-01-01T12:30:00Z").await;

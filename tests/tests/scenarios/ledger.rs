@@ -112,13 +112,16 @@ pub(crate) async fn open_runs(fleet: &Fleet, id: &str) -> usize {
     lock_state(fleet, id).await.open_runs.len()
 }
 
-/// Fails if two handlers ran at once.
+/// Fails if two handlers ran at once, or one had a token no larger than an earlier one's.
 pub(crate) fn never_two(diary: &Diary) {
-    let mut open = None;
+    let (mut open, mut token) = (None, 0);
     for entry in diary.entries() {
-        match entry.what {
-            "start" => assert_eq!(open.replace(entry.run_id), None, "{:#?}", diary.entries()),
-            _ => assert_eq!(open.take(), Some(entry.run_id)),
+        if entry.what == "start" {
+            assert_eq!(open.replace(entry.run_id), None, "{:#?}", diary.entries());
+            assert!(entry.token > token, "{:#?}", diary.entries());
+            token = entry.token;
+        } else {
+            assert_eq!(open.take(), Some(entry.run_id));
         }
     }
 }

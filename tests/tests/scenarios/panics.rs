@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tidelock::{Job, RunContext, RunState};
+use tidelock::{EventKind, Job, JobBuilder, RunContext, RunState};
 use tidelock_tests::Op;
 use tokio::time::{Instant, sleep};
 
@@ -49,7 +49,7 @@ impl Drop for Ungone {
 }
 
 /// The job panics at each tick, and its neighbour in the same second is never late.
-async fn proves_panic(text: &str, takes: u64, panicky: impl FnOnce(tidelock::JobBuilder) -> Job) {
+async fn proves_panic(text: &str, takes: u64, panicky: impl FnOnce(JobBuilder) -> Job) {
     let (fleet, diary, start) = (Fleet::new(), Diary::default(), Instant::now());
     let builder = Job::new("panics").cron("* * * * *").unwrap();
     let neighbour = job("calm", "* * * * * *", ms(10), &diary);
@@ -80,15 +80,9 @@ async fn proves_panic(text: &str, takes: u64, panicky: impl FnOnce(tidelock::Job
         starts.iter().enumerate().map(late).all(|late| late < 0.002),
         "{text}"
     );
-    let ended = |kind: &tidelock::EventKind| {
-        matches!(
-            kind,
-            tidelock::EventKind::RunEnded {
-                state: RunState::Panicked,
-                ..
-            }
-        )
-    };
+    let state = RunState::Panicked;
+    let ended =
+        |kind: &EventKind| matches!(kind, EventKind::RunEnded { state: s, .. } if *s == state);
     assert_eq!(node.events().iter().filter(|kind| ended(kind)).count(), 3);
 }
 

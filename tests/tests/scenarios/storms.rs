@@ -42,9 +42,9 @@ async fn storm(seed: u64, all: bool) {
         nodes.push(node.job(job).unwrap().start().await.unwrap());
         ways.push(way);
     }
-    for step in 0..30 {
+    for step in 0..30_u64 {
         tokio::time::sleep(ms(43_000 + 400 * seed)).await;
-        let one = (step + seed as usize) % 3;
+        let one = usize::try_from((step + seed) % 3).unwrap();
         let hit = if all { &ways[..] } else { &ways[one..=one] };
         for (times, apart) in [(7_000, 500), (31_000, 1)] {
             for way in hit {
@@ -54,7 +54,7 @@ async fn storm(seed: u64, all: bool) {
                     way.link().cut_silently();
                 }
             }
-            tokio::time::sleep(ms(times + 300 * step as u64)).await;
+            tokio::time::sleep(ms(times + 300 * step)).await;
             hit.iter().for_each(|way| way.link().heal());
             tokio::time::sleep(ms(apart)).await;
         }
@@ -62,7 +62,7 @@ async fn storm(seed: u64, all: bool) {
     ways.iter().for_each(Faults::clear);
     // A minute of calm, up to 8 s after a tick.
     let calm = 68_000 - fleet.clock.now().as_millisecond() % 10_000;
-    tokio::time::sleep(ms(calm as u64)).await;
+    tokio::time::sleep(ms(calm.unsigned_abs())).await;
     let told = records(&nodes).await;
     let passed = fleet.clock.now().duration_since(at(FIRST));
     let count = passed.as_secs() / 10 + 1;

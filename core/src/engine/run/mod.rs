@@ -22,7 +22,9 @@ use super::live::LiveRun;
 use super::pulse::add_one;
 use super::shield::shield;
 use crate::job::{Answering, Definition, Handler};
-use crate::{CancelReason, Cancellation, Lease, Record, RunContext, RunState, SkipReason};
+use crate::{
+    CancelReason, Cancellation, Lease, Record, RunContext, RunState, SkipReason, TickSpan,
+};
 
 /// What is known of a grant beside the lease.
 pub(crate) struct Granted {
@@ -93,6 +95,16 @@ impl Core {
             cancellation,
         };
         Arc::new(run).execute(place).await;
+    }
+
+    /// A run that ended without its handler being called, or after it.
+    pub(crate) fn ended(&self, mut record: Record, state: RunState) -> Record {
+        record.state = state;
+        record.ended = Some(self.clock.now());
+        if matches!(state, RunState::Skipped(SkipReason::TooLate)) {
+            record.ticks = record.occurrence.map(TickSpan::one);
+        }
+        record
     }
 
     /// Releases the lock and stores how the run ended, trying until one or the other is in.

@@ -1,0 +1,115 @@
+//! What an answer about a tick means for this node.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Core;
+use super::asking::{Asking, Next};
+use super::misfire::instant;
+use super::pulse::add_one;
+use super::run::Granted;
+use super::table::Due;
+use crate::lock::{Acquisition, IfHeld, Taken};
+use crate::{Begun, Moved, Occurrence, RunState};
+
+impl Core {
+    /// Takes an answer in. A grant is run here, to its end.
+    pub(super) async fn answered(
+        self: &Arc<Self>,
+        asking: &mut Asking,
+        begun: Begun,
+        granted: Granted,
+    ) -> Next {
+        let Asking { due, tick, .. } = &*asking;
+        let (job, occurrence) = (&due.job, tick.occurrence);
+        if let Some(error) = &begun.unsaved {
+            self.failed(Some(&job.id), error);
+        }
+        let open = matches!(
+            begun.acquisition,
+            Acquisition::TooEarly { .. } | Acquisition::Held(_)
+        );
+        if !open && let Some(entry) = self.table().entry(due.registration) {
+            entry.answered = Some(occurrence.at());
+        }
+        match begun.acquisition {
+            Acquisition::Granted(grant) => {
+                self.ticks_passed(asking, grant.previous);
+                self.ends_streak(due.registration);
+                self.close_abandoned(job, &grant.abandoned, begun.unclosed);
+                self.settle_after(asking);
+                self.granted(job.clone(), grant.lease, asking.running.clone(), granted)
+                    .await;
+            }
+            Acquisition::Consumed(consumed) => {
+                self.ticks_passed(asking, consumed.previous);
+                self.tick_skipped(due.registration, job, occurrence, &consumed);
+                self.settle_after(asking);
+            }
+            Acquisition::AlreadyTaken(taken) => {
+                add_one(&self.pulse.ticks_lost);
+                tracing::debug!(node = %self.node, job = %job.id, %occurrence, "tick lost");
+                self.look_at_mark(due.registration, &job.id, &taken.mark);
+                self.settle(
+                    due.registration,
+                    job,
+                    self.after_taken(due, occurrence, &taken),
+                );
+            }
+            Acquisition::TooEarly { by } => self.settle_too_early(due, occurrence, by),
+            Acquisition::Expired(lease) => {
+                self.ticks_passed_unheard(asking, &lease).await;
+                self.ends_streak(due.registration);
+                self.settle_after(asking);
+                let done = self.ended(asking.running.clone(), RunState::LockLost);
+                let done = done.with_error("the grant was heard of after its lock had expired");
+                drop(granted);
+                self.conclude(job, &lease, done).await;
+            }
+            Acquisition::Held(_) => return self.held(asking),
+        }
+        Next::Done
+    }
+
+    /// How far a tick that others took moves this node's cursor: to the mark, unless that lies
+    /// ahead of the clocks, where an operator may lower it again.
+    fn after_taken(&self, due: &Due, occurrence: Occurrence, taken: &Taken) -> jiff::Timestamp {
+        let mark = taken.mark.point.occurrence;
+        let clocks = self.clocks();
+        let now = clocks.read(self.basis()).unwrap_or(clocks.wall);
+        if matches!(taken.mark.moved, Moved::Granted(_)) {
+            self.ends_streak(due.registration);
+        }
+        if mark.at() <= instant(now) {
+            mark.max(occurrence).at()
+        } else {
+            occurrence.at()
+        }
+    }
+
+    /// The lock is held and the tick still there: it waits for the lock, or for the moment from
+    /// which it may be consumed.
+    fn held(&self, asking: &mut Asking) -> Next {
+        // A lock of another's: nothing of this node's asking has been granted.
+        asking.unknown = None;
+        if asking.tick.patient {
+            return Next::AskAgain(asking.held.next(self));
+        }
+        if !self.backend.has_clock() {
+            if !std::mem::replace(&mut asking.held_before, true) {
+                asking.request.if_held = IfHeld::Consume;
+                return Next::AskAgain(self.max_ahead);
+            }
+            return Next::AskAgain(asking.held.next(self));
+        }
+        let left = self.clocks().server.map_or(0, |now| {
+            asking.tick.occurrence.as_millisecond().saturating_sub(now)
+        });
+        let left = Duration::from_millis(u64::try_from(left).unwrap_or(0)).min(self.max_ahead);
+        Next::AskAgain(if left.is_zero() {
+            asking.held.next(self)
+        } else {
+            left
+        })
+    }
+}

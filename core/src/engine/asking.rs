@@ -1,0 +1,115 @@
+//! One tick that is being asked for, and whether it still should be.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::Core;
+use super::backoff::Backoff;
+use super::misfire::Tick;
+use super::table::Due;
+use super::ticks;
+use crate::lock::{AcquireRequest, IfHeld, Intent};
+use crate::{Occurrence, Record, RunState};
+
+/// One tick, being asked for.
+pub(crate) struct Asking {
+    pub(crate) due: Due,
+    pub(crate) tick: Tick,
+    /// The tick after it.
+    pub(crate) successor: Option<Occurrence>,
+    pub(super) request: AcquireRequest,
+    pub(super) running: Record,
+    /// When a request was last sent whose outcome is unknown.
+    pub(super) unknown: Option<Instant>,
+    /// The waits while another run holds the lock.
+    pub(super) held: Backoff,
+    pub(super) held_before: bool,
+}
+
+/// What an answer means for the asking.
+pub(super) enum Next {
+    /// It is over.
+    Done,
+    /// The same is asked again after this long.
+    AskAgain(Duration),
+}
+
+impl Core {
+    /// Begins to ask: what is sent is made here, once.
+    pub(super) fn asking(&self, due: Due, tick: Tick) -> Asking {
+        let job = &due.job;
+        let successor = ticks::next(job, tick.occurrence.at()).unwrap_or_else(|fault| {
+            self.schedule_faulted(job, &fault);
+            None
+        });
+        let run_id = self.new_run_id();
+        let occurrence = Some(tick.occurrence);
+        let holder = self.new_holder();
+        let mut request = AcquireRequest::new(
+            job.key.clone(),
+            holder,
+            run_id,
+            self.node.clone(),
+            occurrence,
+            job.fingerprint,
+            job.ttl,
+        );
+        request.max_ahead = self.max_ahead;
+        request.intent = tick.intent;
+        request.skew = self
+            .meter
+            .skew(self.clock.now(), Instant::now())
+            .map(|skew| skew.ahead);
+        if !tick.patient && self.backend.has_clock() {
+            request.if_held = IfHeld::Consume;
+        }
+        let started = self.clock.now();
+        let mut running = Record::new(
+            run_id,
+            job.id.clone(),
+            self.node.clone(),
+            RunState::Running,
+            started,
+        );
+        running.occurrence = occurrence;
+        let held = Backoff::quick();
+        Asking {
+            due,
+            tick,
+            successor,
+            request,
+            running,
+            unknown: None,
+            held,
+            held_before: false,
+        }
+    }
+
+    /// Whether the tick may still be run: its successor is not due, and it is not too late.
+    pub(super) fn is_worth(&self, asking: &Asking) -> bool {
+        let (job, tick) = (&asking.due.job, asking.tick);
+        let clocks = self.clocks();
+        let now = clocks.read(self.basis()).unwrap_or(clocks.wall);
+        let late = now.saturating_sub(job.due_at(tick.occurrence));
+        let in_time = match (job.start_within, tick.intent) {
+            (Some(limit), Intent::Run) => {
+                i128::from(late) <= i128::try_from(limit.as_millis()).unwrap_or(i128::MAX)
+            }
+            _ => true,
+        };
+        in_time && (tick.patient || asking.successor.is_none_or(|next| job.due_at(next) > now))
+    }
+
+    /// A tick is asked for while it is worth it and nothing stops; one whose outcome is unknown
+    /// for as long as a lock that it may have taken can live.
+    pub(super) fn may_ask(&self, asking: &Asking, worth: bool) -> bool {
+        let settling = asking
+            .unknown
+            .is_some_and(|sent| sent.elapsed() <= asking.request.ttl);
+        if self.closing.is_cancelled() {
+            return false;
+        }
+        settling || (worth && !self.stopping.is_cancelled())
+    }
+}

@@ -1,0 +1,99 @@
+//! The record store is away while the locks work.
+
+use tidelock::{Combined, EventKind, Job, RunState, Scheduler};
+use tidelock_memory::MemoryBackend;
+use tidelock_tests::{Fault, Faults};
+
+use crate::fleet::{Diary, Fleet, ahead, in_state, job, ms, secs};
+use crate::ledger::{each_told_once, ticks, until};
+
+/// A node with its locks in the fleet's backend and its records behind that way.
+async fn combined(fleet: &Fleet, way: &Faults<MemoryBackend>, job: Job) -> Scheduler {
+    let backend = Combined::new(fleet.backend.clone(), way.clone());
+    let node = fleet.node_over(backend, fleet.clock.clone(), "a");
+    node.job(job).unwrap().start().await.unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn runs_go_on_while_the_record_store_is_away_and_their_records_arrive_later() {
+    for silently in [false, true] {
+        let (fleet, diary) = (Fleet::new(), Diary::default());
+        let way = Faults::new(MemoryBackend::new());
+        let node = combined(&fleet, &way, job("j", "* * * * *", secs(5), &diary)).await;
+        until(&fleet, "2026-01-01T12:00:30Z").await;
+        if silently {
+            way.link().cut_silently();
+        } else {
+            way.link().cut();
+        }
+        until(&fleet, "2026-01-01T12:10:30Z").await;
+        assert_eq!((diary.count("start"), diary.count("end")), (11, 11));
+        assert_eq!(node.health().unsaved_records, 10);
+        way.link().heal();
+        tokio::time::sleep(secs(6)).await;
+        assert_eq!(node.health().unsaved_records, 0);
+        let told = node.history("j", 100).await.unwrap();
+        each_told_once(&told, &ticks("2026-01-01T12:00:00Z", 60, 11));
+        assert_eq!(in_state(&told, RunState::Succeeded).len(), 11);
+        // In their order, and on time.
+        for run in &told {
+            let late = run.started.duration_since(run.occurrence.unwrap().at());
+            assert!(late < ahead(10), "{run:#?}");
+        }
+        assert!(
+            told.windows(2)
+                .all(|two| two[0].occurrence > two[1].occurrence)
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_more_than_ten_thousand_records_that_wait_the_oldest_go_and_are_counted() {
+    let (fleet, diary) = (Fleet::new(), Diary::default());
+    let way = Faults::new(MemoryBackend::new().keep(100_000));
+    way.link().cut();
+    let node = combined(&fleet, &way, job("j", "* * * * * *", ms(1), &diary)).await;
+    let mut events = node.events();
+    let mut dropped = 0;
+    for _ in 0..1_003 {
+        tokio::time::sleep(secs(10)).await;
+        while let Some(event) = events.try_next() {
+            match event.kind {
+                EventKind::RecordsDropped { count } => dropped += count,
+                EventKind::Lagged { .. } => panic!("the test is too slow a listener"),
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(diary.count("end"), 10_030);
+    assert_eq!(dropped, 30);
+    let health = node.health();
+    assert_eq!(
+        (health.unsaved_records, health.dropped_records),
+        (10_000, 30)
+    );
+    way.link().heal();
+    let control = node.control();
+    let report = node.shutdown(secs(60)).await;
+    assert_eq!((report.unsaved_records, report.dropped_records), (0, 30));
+    let told = control.history("j", 100_000).await.unwrap();
+    assert_eq!(told.len(), 10_000);
+    assert_eq!(
+        told[9_999].occurrence.unwrap().at().to_string(),
+        "2026-01-01T12:00:30Z"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_shutdown_could_not_store_is_in_its_report() {
+    let (fleet, diary) = (Fleet::new(), Diary::default());
+    let way = Faults::new(MemoryBackend::new());
+    let node = combined(&fleet, &way, job("j", "* * * * *", secs(5), &diary)).await;
+    tokio::time::sleep(secs(1)).await;
+    way.everything(Fault::Hang);
+    let begun = tokio::time::Instant::now();
+    let report = node.shutdown(secs(10)).await;
+    assert_eq!((report.cancelled, report.unsaved_records), (0, 1));
+    // Until 3 s after the deadline, which no run needed.
+    assert_eq!(begun.elapsed().as_secs(), 13);
+}
