@@ -65,17 +65,16 @@ impl Settings {
 async fn main() -> Result<(), Box<dyn Error>> {
     let settings = Settings::from_arguments()?;
     let takes = settings.takes;
-    let job = Job::new("example")
-        .cron(&settings.cron)?
-        .lock_ttl(settings.ttl)
-        .run(move |run| async move {
+    let job = Job::new("example").cron(&settings.cron)?.lock_ttl(settings.ttl).run(
+        move |run| async move {
             let tick = run.occurrence().map(|tick| tick.as_millisecond());
             let (tick, token) = (tick.unwrap_or_default(), run.fencing_token());
             let now = || SystemClock.now().as_millisecond();
             println!("start {tick} {token} {} {}", run.run_id(), now());
             tokio::time::sleep(takes).await;
             println!("end {tick} {token} {} {}", run.run_id(), now());
-        });
+        },
+    );
     let backend = RedisBackend::connect(&settings.redis, settings.namespace).await?;
     let scheduler = Scheduler::builder(backend)
         .node_id(settings.node)?
@@ -85,10 +84,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .start()
         .await?;
 
-    let (mut terminate, mut interrupt) = (
-        signal(SignalKind::terminate())?,
-        signal(SignalKind::interrupt())?,
-    );
+    let (mut terminate, mut interrupt) =
+        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}

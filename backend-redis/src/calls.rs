@@ -19,9 +19,7 @@ impl Wire {
     /// connection costs a second try, at once.
     pub(crate) async fn run(&self, call: &Call, within: Duration) -> Result<Reply, BackendError> {
         let operation = call.script.operation;
-        let value = self
-            .repeat(operation, within, &call.by_hash(), Some(call))
-            .await?;
+        let value = self.repeat(operation, within, &call.by_hash(), Some(call)).await?;
         Reply::new(operation, value)
     }
 
@@ -45,10 +43,7 @@ impl Wire {
         let deadline = Instant::now() + within;
         let (mut wait, mut broken, mut with_text) = (FIRST_WAIT, false, None);
         loop {
-            let error = match self
-                .send(deadline, with_text.as_ref().unwrap_or(command))
-                .await
-            {
+            let error = match self.send(deadline, with_text.as_ref().unwrap_or(command)).await {
                 Sent::Answer(value) => return Ok(value),
                 Sent::Silence => {
                     return Err(BackendError::new(ErrorKind::Timeout, BACKEND, operation));

@@ -232,11 +232,7 @@ impl RedisBackendBuilder {
         let unfit = self.replicas.is_some() && !origin.gives_own();
         let zero = self.timeouts.connect.is_zero() || self.timeouts.operation.is_zero();
         if zero || unfit {
-            return Err(BackendError::new(
-                ErrorKind::Misconfigured,
-                BACKEND,
-                "connect",
-            ));
+            return Err(BackendError::new(ErrorKind::Misconfigured, BACKEND, "connect"));
         }
         let limits = Limits {
             keep: self.keep,

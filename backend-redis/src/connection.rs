@@ -55,11 +55,7 @@ const SILENT_CALLS: u32 = 3;
 
 impl Wire {
     pub(crate) fn new(origin: Origin, timeouts: Timeouts) -> Self {
-        Self {
-            origin,
-            timeouts,
-            current: Mutex::default(),
-        }
+        Self { origin, timeouts, current: Mutex::default() }
     }
 
     /// A handle on the connection, and its number. Does not wait for it to come up: the first call
@@ -103,9 +99,7 @@ impl Wire {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.timeouts.connect))
             .set_response_timeout(Some(response));
-        client
-            .get_multiplexed_async_connection_with_config(&config)
-            .await
+        client.get_multiplexed_async_connection_with_config(&config).await
     }
 
     fn managed(&self, client: Client) -> RedisResult<Arc<dyn SharedConnection>> {
@@ -114,9 +108,7 @@ impl Wire {
             .set_number_of_retries(0)
             .set_connection_timeout(Some(self.timeouts.connect))
             .set_response_timeout(Some(self.timeouts.operation));
-        Ok(Arc::new(ConnectionManager::new_lazy_with_config(
-            client, config,
-        )?))
+        Ok(Arc::new(ConnectionManager::new_lazy_with_config(client, config)?))
     }
 
     /// Lets go of the connection of that number; the next call opens another.
@@ -124,11 +116,7 @@ impl Wire {
         let mut current = self.current();
         if current.number == number {
             tracing::debug!(origin = ?self.origin, "connection replaced");
-            *current = Current {
-                connection: None,
-                number: number + 1,
-                silent: 0,
-            };
+            *current = Current { connection: None, number: number + 1, silent: 0 };
         }
     }
 

@@ -136,10 +136,7 @@ fn of_words(text: &str) -> Option<(ErrorKind, Then)> {
         ("Unknown Redis command", Misconfigured, Then::GiveUp),
         ("unknown command", Misconfigured, Then::GiveUp),
     ];
-    WORDS
-        .iter()
-        .find(|(word, ..)| contains_word(text, word))
-        .map(|&(_, kind, then)| (kind, then))
+    WORDS.iter().find(|(word, ..)| contains_word(text, word)).map(|&(_, kind, then)| (kind, then))
 }
 
 /// Whether the word stands in the text by itself: `BUSY`, not `BUSYGROUP`.
@@ -147,9 +144,7 @@ fn contains_word(text: &str, word: &str) -> bool {
     let is_part = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     text.match_indices(word).any(|(at, _)| {
         let before = text.get(..at).and_then(|text| text.chars().next_back());
-        let after = text
-            .get(at + word.len()..)
-            .and_then(|text| text.chars().next());
+        let after = text.get(at + word.len()..).and_then(|text| text.chars().next());
         !is_part(before) && !is_part(after)
     })
 }
@@ -175,10 +170,7 @@ mod tests {
     use super::*;
 
     fn said(code: &str, detail: &str) -> (ErrorKind, Then) {
-        classify(&redis::make_extension_error(
-            code.to_owned(),
-            Some(detail.to_owned()),
-        ))
+        classify(&redis::make_extension_error(code.to_owned(), Some(detail.to_owned())))
     }
 
     #[test]
@@ -191,28 +183,12 @@ mod tests {
                 (Unavailable, Then::Replace),
             ),
             ("OOM", "command not allowed", (Unavailable, Then::GiveUp)),
-            (
-                "BUSY",
-                "Redis is busy running a script",
-                (Unavailable, Then::Wait),
-            ),
-            (
-                "BUSYKEY",
-                "Target key name already exists",
-                (Malformed, Then::GiveUp),
-            ),
+            ("BUSY", "Redis is busy running a script", (Unavailable, Then::Wait)),
+            ("BUSYKEY", "Target key name already exists", (Malformed, Then::GiveUp)),
             ("WRONGPASS", "invalid pair", (Denied, Then::GiveUp)),
             ("NOAUTH", "Authentication required", (Denied, Then::GiveUp)),
-            (
-                "WRONGTYPE",
-                "Operation against a key",
-                (Malformed, Then::GiveUp),
-            ),
-            (
-                "MISCONF",
-                "Redis is configured to save",
-                (Unavailable, Then::GiveUp),
-            ),
+            ("WRONGTYPE", "Operation against a key", (Malformed, Then::GiveUp)),
+            ("MISCONF", "Redis is configured to save", (Unavailable, Then::GiveUp)),
             ("NEWS", "of a later server", (Malformed, Then::GiveUp)),
         ] {
             assert_eq!(said(code, detail), expected, "{code} {detail}");
@@ -222,17 +198,8 @@ mod tests {
     #[test]
     fn a_broken_connection_is_asked_again_and_a_timeout_is_not() {
         let io = |kind| classify(&RedisError::from(io::Error::from(kind)));
-        assert_eq!(
-            io(io::ErrorKind::BrokenPipe),
-            (ErrorKind::Unavailable, Then::AskAgain)
-        );
-        assert_eq!(
-            io(io::ErrorKind::TimedOut),
-            (ErrorKind::Timeout, Then::GiveUp)
-        );
-        assert_eq!(
-            io(io::ErrorKind::InvalidData),
-            (ErrorKind::Misconfigured, Then::GiveUp)
-        );
+        assert_eq!(io(io::ErrorKind::BrokenPipe), (ErrorKind::Unavailable, Then::AskAgain));
+        assert_eq!(io(io::ErrorKind::TimedOut), (ErrorKind::Timeout, Then::GiveUp));
+        assert_eq!(io(io::ErrorKind::InvalidData), (ErrorKind::Misconfigured, Then::GiveUp));
     }
 }

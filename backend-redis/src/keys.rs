@@ -105,29 +105,13 @@ mod tests {
 
     #[test]
     fn keys_are_readable() {
-        assert_eq!(
-            key("billing", "settlement"),
-            "tidelock:{billing:settlement}:lock"
-        );
+        assert_eq!(key("billing", "settlement"), "tidelock:{billing:settlement}:lock");
     }
 
     #[test]
     fn no_two_pairs_of_namespace_and_job_share_a_key() {
-        let names = [
-            "a",
-            "b",
-            "a:b",
-            "b:c",
-            "c",
-            "a%3Ab",
-            "{",
-            "}",
-            "{}",
-            "%7B",
-            "}:x",
-            "\u{1f600}",
-            "é",
-        ];
+        let names =
+            ["a", "b", "a:b", "b:c", "c", "a%3Ab", "{", "}", "{}", "%7B", "}:x", "\u{1f600}", "é"];
         let mut all = BTreeSet::new();
         for namespace in names {
             for job in names {

@@ -23,9 +23,7 @@ pub(crate) fn ask(script: &'static Script, keys: &Keys, request: &AcquireRequest
     } else {
         LOCKS.to_vec()
     };
-    let tick = request
-        .occurrence
-        .map(|tick| format!("{:015}", tick.as_millisecond()));
+    let tick = request.occurrence.map(|tick| format!("{:015}", tick.as_millisecond()));
     let intent = match request.intent {
         Intent::Skip(reason) => RunState::Skipped(reason).as_str(),
         _ => "run",
@@ -54,17 +52,13 @@ pub(crate) fn ask(script: &'static Script, keys: &Keys, request: &AcquireRequest
 fn earliest(request: &AcquireRequest) -> u128 {
     let tick = request.occurrence.map_or(0, Occurrence::as_millisecond);
     let tick = u128::from(tick.unsigned_abs()) * 1_000_000;
-    tick.saturating_sub(request.max_ahead.as_nanos())
-        .div_ceil(1_000)
+    tick.saturating_sub(request.max_ahead.as_nanos()).div_ceil(1_000)
 }
 
 /// A time to live for the server: at least its smallest, and less than what it takes for an error.
 fn milliseconds(ttl: Duration) -> String {
     const CENTURY: u128 = 100 * 366 * 24 * 60 * 60 * 1_000;
-    ttl.as_nanos()
-        .div_ceil(1_000_000)
-        .clamp(1, CENTURY)
-        .to_string()
+    ttl.as_nanos().div_ceil(1_000_000).clamp(1, CENTURY).to_string()
 }
 
 pub(crate) fn renew(keys: &Keys, lease: &Lease, ttl: Duration) -> Call {
@@ -75,10 +69,7 @@ pub(crate) fn renew(keys: &Keys, lease: &Lease, ttl: Duration) -> Call {
 }
 
 pub(crate) fn release(keys: &Keys, lease: &Lease) -> Call {
-    with_lease(
-        Call::new(&script::RELEASE, keys, &[Part::Lock, Part::Open]),
-        lease,
-    )
+    with_lease(Call::new(&script::RELEASE, keys, &[Part::Lock, Part::Open]), lease)
 }
 
 /// The release's part of a `finish`.
@@ -88,9 +79,7 @@ pub(crate) fn finish(keys: &Keys, lease: &Lease) -> Call {
 }
 
 fn with_lease(call: Call, lease: &Lease) -> Call {
-    call.arg(lease.holder.as_str())
-        .arg(lease.run_id.to_string())
-        .arg(token_text(lease.token))
+    call.arg(lease.holder.as_str()).arg(lease.run_id.to_string()).arg(token_text(lease.token))
 }
 
 pub(crate) fn inspect(keys: &Keys) -> Call {
@@ -117,20 +106,15 @@ pub(crate) fn acquisition(
             let token = token(&mut reply)?;
             let previous = point(&reply.text()?, &reply)?;
             let open = reply.texts()?;
-            let abandoned = open
-                .iter()
-                .map(|text| open_run(text, &reply))
-                .collect::<Result<_, _>>()?;
+            let abandoned =
+                open.iter().map(|text| open_run(text, &reply)).collect::<Result<_, _>>()?;
             Acquisition::Granted(Grant::new(lease(request, token), previous, abandoned))
         }
         "consumed" => {
             let reason = skip_reason(&reply.text()?, &reply)?;
             let blocked_by = match reply.text()?.as_str() {
                 "" => None,
-                run => Some(
-                    run.parse()
-                        .map_err(|_| reply.odd("the run in the way has no id"))?,
-                ),
+                run => Some(run.parse().map_err(|_| reply.odd("the run in the way has no id"))?),
             };
             let previous = point(&reply.text()?, &reply)?;
             Acquisition::Consumed(Consumed::new(reason, blocked_by, previous))
@@ -141,9 +125,7 @@ pub(crate) fn acquisition(
             let mark = mark.ok_or_else(|| reply.odd("there is no mark"))?;
             Acquisition::AlreadyTaken(Taken::new(mark, running))
         }
-        "early" => Acquisition::TooEarly {
-            by: too_early_by(request, clock),
-        },
+        "early" => Acquisition::TooEarly { by: too_early_by(request, clock) },
         "held" => {
             let left = reply.parsed::<i64>("the lock's life makes no sense")?;
             let fields = reply.fields()?;
@@ -162,18 +144,11 @@ fn too_early_by(request: &AcquireRequest, clock: Timestamp) -> Duration {
 }
 
 fn lease(request: &AcquireRequest, token: FencingToken) -> Lease {
-    Lease::new(
-        request.key.clone(),
-        request.holder.clone(),
-        request.run_id,
-        token,
-    )
+    Lease::new(request.key.clone(), request.holder.clone(), request.run_id, token)
 }
 
 fn token(reply: &mut Reply) -> Result<FencingToken, BackendError> {
-    reply
-        .parsed("the token makes no sense")
-        .map(FencingToken::new)
+    reply.parsed("the token makes no sense").map(FencingToken::new)
 }
 
 pub(crate) fn renewal(mut reply: Reply) -> Result<Answer<Renewal>, BackendError> {
@@ -206,17 +181,9 @@ pub(crate) fn state(key: &LockKey, mut reply: Reply) -> Result<Answer<LockState>
     let open = reply.list()?.texts()?;
     let held = (!lock.is_empty()).then(|| held(&lock, left)).transpose()?;
     let mark = mark(key, &fields, &reply)?;
-    let token = fields
-        .optional("token", "the token makes no sense")?
-        .map(FencingToken::new);
-    let open_runs = open
-        .iter()
-        .map(|text| open_run(text, &reply))
-        .collect::<Result<_, _>>()?;
-    Ok(Answer::new(
-        LockState::new(mark, token, held, open_runs),
-        Some(clock),
-    ))
+    let token = fields.optional("token", "the token makes no sense")?.map(FencingToken::new);
+    let open_runs = open.iter().map(|text| open_run(text, &reply)).collect::<Result<_, _>>()?;
+    Ok(Answer::new(LockState::new(mark, token, held, open_runs), Some(clock)))
 }
 
 fn held(lock: &Fields, left: i64) -> Result<HeldBy, BackendError> {
@@ -285,9 +252,7 @@ fn point(text: &str, reply: &Reply) -> Result<Option<MarkPoint>, BackendError> {
         let tick = Occurrence::from_millisecond(tick.parse().ok()?)?;
         Some(MarkPoint::new(tick, schedule.parse().ok()?))
     };
-    parse()
-        .map(Some)
-        .ok_or_else(|| reply.odd("the mark as it was makes no sense"))
+    parse().map(Some).ok_or_else(|| reply.odd("the mark as it was makes no sense"))
 }
 
 fn skip_reason(state: &str, reply: &Reply) -> Result<SkipReason, BackendError> {

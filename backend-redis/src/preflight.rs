@@ -75,11 +75,7 @@ impl Preflight {
             Severity::Note => tracing::debug!(topic, "{text}"),
             Severity::Warning | Severity::Error => tracing::warn!(topic, "{text}"),
         }
-        self.findings.push(Finding {
-            severity,
-            topic,
-            text,
-        });
+        self.findings.push(Finding { severity, topic, text });
     }
 }
 
@@ -100,11 +96,8 @@ impl RedisBackend {
         self.probe(&call).await?; // brings the connection up
         let asked = Instant::now();
         self.probe(&call).await?;
-        let mut preflight = Preflight {
-            version: None,
-            round_trip: asked.elapsed(),
-            findings: Vec::new(),
-        };
+        let mut preflight =
+            Preflight { version: None, round_trip: asked.elapsed(), findings: Vec::new() };
         self.judge_scripts(&mut preflight).await;
         self.judge_round_trip(&mut preflight);
         match self.info().await {
@@ -125,10 +118,7 @@ impl RedisBackend {
     async fn judge_scripts(&self, preflight: &mut Preflight) {
         for script in script::all() {
             let command = script::load(script);
-            let loaded = self
-                .wire
-                .command(PREFLIGHT, self.timeouts.operation, &command)
-                .await;
+            let loaded = self.wire.command(PREFLIGHT, self.timeouts.operation, &command).await;
             if let Err(error) = loaded {
                 let text = format!("SCRIPT LOAD fails ({error}): texts are sent when needed");
                 return preflight.add(Severity::Note, "scripts", text);
@@ -154,10 +144,7 @@ impl RedisBackend {
 
     async fn info(&self) -> Result<Info, BackendError> {
         let command = redis::cmd("INFO");
-        let value = self
-            .wire
-            .command(PREFLIGHT, self.timeouts.operation, &command)
-            .await?;
+        let value = self.wire.command(PREFLIGHT, self.timeouts.operation, &command).await?;
         match value {
             Value::BulkString(bytes) => Ok(Info(String::from_utf8_lossy(&bytes).into_owned())),
             Value::VerbatimString { text, .. } | Value::SimpleString(text) => Ok(Info(text)),
@@ -175,11 +162,7 @@ impl RedisBackend {
         }
         let policy = info.field("maxmemory_policy").unwrap_or("noeviction");
         if policy.starts_with("allkeys") {
-            let severity = if self.allow_eviction {
-                Severity::Warning
-            } else {
-                Severity::Error
-            };
+            let severity = if self.allow_eviction { Severity::Warning } else { Severity::Error };
             let text = format!(
                 "maxmemory-policy {policy} can evict the marks that make a tick unrepeatable: set \
                  noeviction, or say allow_eviction()"
@@ -238,9 +221,7 @@ impl Info {
 }
 
 fn older_than_6_2(version: &str) -> bool {
-    let mut numbers = version
-        .split('.')
-        .map_while(|part| part.parse::<u32>().ok());
+    let mut numbers = version.split('.').map_while(|part| part.parse::<u32>().ok());
     let (major, minor) = (numbers.next(), numbers.next().unwrap_or(0));
     major.is_some_and(|major| (major, minor) < (6, 2))
 }

@@ -15,34 +15,19 @@ pub(crate) fn save(namespace: &Namespace, limits: Limits, record: &Record) -> Ca
 
 /// How much is kept, as scripts take it.
 pub(crate) fn with_limits(call: Call, limits: Limits) -> Call {
-    call.arg(limits.keep.to_string())
-        .arg(limits.max_age_ms.to_string())
+    call.arg(limits.keep.to_string()).arg(limits.max_age_ms.to_string())
 }
 
 /// A record with its run, as `save` and `finish` take it.
 pub(crate) fn with_record(call: Call, record: &Record) -> Call {
-    let RecordText {
-        state,
-        token,
-        count,
-        ended,
-        rest,
-    } = text::write(record);
-    call.arg(record.run_id.to_string())
-        .arg(state)
-        .arg(token)
-        .arg(count)
-        .arg(ended)
-        .arg(rest)
+    let RecordText { state, token, count, ended, rest } = text::write(record);
+    call.arg(record.run_id.to_string()).arg(state).arg(token).arg(count).arg(ended).arg(rest)
 }
 
 /// A record whose run and token the script knows already, as `begin` takes it.
 pub(crate) fn with_running(call: Call, record: &Record) -> Call {
     let text = text::write(record);
-    call.arg(text.state)
-        .arg(text.count)
-        .arg(text.ended)
-        .arg(text.rest)
+    call.arg(text.state).arg(text.count).arg(text.ended).arg(text.rest)
 }
 
 pub(crate) fn list(namespace: &Namespace, limits: Limits, query: &RecordQuery) -> Call {

@@ -33,10 +33,7 @@ const MOST_IDLE: usize = 64;
 
 impl Replicas {
     pub(crate) fn new(wanted: Wanted) -> Self {
-        Self {
-            wanted,
-            idle: Mutex::default(),
-        }
+        Self { wanted, idle: Mutex::default() }
     }
 
     /// Runs a script whose answer `read` may call a grant; tells whether enough replicas have it.

@@ -20,10 +20,7 @@ pub(crate) struct Reply {
 impl Reply {
     pub(crate) fn new(operation: &'static str, value: Value) -> Result<Self, BackendError> {
         match value {
-            Value::Array(items) => Ok(Self {
-                operation,
-                items: items.into_iter(),
-            }),
+            Value::Array(items) => Ok(Self { operation, items: items.into_iter() }),
             _ => Err(malformed(operation, "the answer is no list")),
         }
     }
@@ -74,10 +71,7 @@ impl Reply {
         while let (Some(field), Some(value)) = (texts.next(), texts.next()) {
             map.insert(field, value);
         }
-        Ok(Fields {
-            operation: self.operation,
-            map,
-        })
+        Ok(Fields { operation: self.operation, map })
     }
 
     /// The next one, which is a list itself.

@@ -17,11 +17,7 @@ pub(crate) struct Script {
 impl Script {
     fn new(operation: &'static str, code: &'static str) -> Self {
         let hash = redis::Script::new(code).get_hash().to_owned();
-        Self {
-            operation,
-            code,
-            hash,
-        }
+        Self { operation, code, hash }
     }
 }
 

@@ -57,9 +57,7 @@ pub(crate) fn write(record: &Record) -> RecordText {
         state: record.state.as_str(),
         token: token.unwrap_or_else(|| NONE.to_owned()),
         count: count.map_or_else(|| NONE.to_owned(), |ticks| format!("{:020}", ticks.count)),
-        ended: record
-            .ended
-            .map_or_else(|| NONE.to_owned(), |at| time(at, start)),
+        ended: record.ended.map_or_else(|| NONE.to_owned(), |at| time(at, start)),
         rest: format!(
             "{} {} {}",
             tick_text(record.occurrence),
@@ -75,10 +73,7 @@ fn rest(record: &Record) -> Value {
     if record.attempt != 1 {
         rest.insert("attempt".into(), record.attempt.into());
     }
-    for (name, flag) in [
-        ("still_running", record.still_running),
-        ("overlap", record.overlap),
-    ] {
+    for (name, flag) in [("still_running", record.still_running), ("overlap", record.overlap)] {
         if flag {
             rest.insert(name.into(), true.into());
         }
@@ -135,12 +130,7 @@ pub(crate) fn read(job: &JobId, run: &[u8], text: &[u8]) -> Option<Record> {
         let tick = |name| read_tick(span.get(name)?.as_str()?)?;
         let count = span.get("count")?.as_u64()?;
         let at_least = span.get("at_least").is_some();
-        record.ticks = Some(TickSpan::new(
-            tick("first")?,
-            tick("last")?,
-            count,
-            at_least,
-        ));
+        record.ticks = Some(TickSpan::new(tick("first")?, tick("last")?, count, at_least));
     }
     if let Some(text) = rest.get("error") {
         record = record.with_error(text.as_str()?);
@@ -162,10 +152,7 @@ fn time(at: Timestamp, base: Option<Timestamp>) -> String {
     };
     let since = since.unsigned_abs();
     let seconds = format!("{}.{:09}", since.as_secs(), since.subsec_nanos());
-    format!(
-        "{sign}{}",
-        seconds.trim_end_matches('0').trim_end_matches('.')
-    )
+    format!("{sign}{}", seconds.trim_end_matches('0').trim_end_matches('.'))
 }
 
 fn read_time(text: &str, base: Option<Timestamp>) -> Option<Timestamp> {
@@ -198,10 +185,7 @@ mod tests {
     fn stored(record: &Record) -> String {
         let text = write(record);
         let (state, token, count) = (text.state, text.token, text.count);
-        format!(
-            "1764431132123 {state} {token} {count} {} {}",
-            text.ended, text.rest
-        )
+        format!("1764431132123 {state} {token} {count} {} {}", text.ended, text.rest)
     }
 
     fn assert_reads_back(record: &Record) {
@@ -230,9 +214,7 @@ mod tests {
         full.still_running = true;
         full.overlap = true;
         full.ended = Some(Timestamp::MIN);
-        let full = full
-            .with_error("\0 \" \\ \u{2028} \u{202e} 😀\r\n")
-            .with_note(" {} - ");
+        let full = full.with_error("\0 \" \\ \u{2028} \u{202e} 😀\r\n").with_note(" {} - ");
         assert_reads_back(&full);
 
         let mut manual = record(RunState::Abandoned);

@@ -50,10 +50,7 @@ async fn assert_runs(backend: &RedisBackend, number: u128) {
     assert!(finished.unsaved.is_none(), "{:?}", finished.unsaved);
     let query = RecordQuery::newest(done.job.clone(), 1);
     let newest = backend.list(&query).await.unwrap();
-    assert_eq!(
-        (newest[0].run_id, newest[0].state),
-        (done.run_id, done.state)
-    );
+    assert_eq!((newest[0].run_id, newest[0].state), (done.run_id, done.state));
 }
 
 async fn say(url: &str, words: &str) -> redis::RedisResult<redis::Value> {
@@ -76,11 +73,7 @@ impl Certificates {
         std::fs::create_dir_all(&folder).unwrap();
         let made = Self(folder);
         made.openssl("req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.crt");
-        std::fs::write(
-            made.path("names"),
-            "subjectAltName=DNS:localhost,IP:127.0.0.1\n",
-        )
-        .unwrap();
+        std::fs::write(made.path("names"), "subjectAltName=DNS:localhost,IP:127.0.0.1\n").unwrap();
         for name in ["server", "client"] {
             made.openssl(&format!(
                 "req -newkey rsa:2048 -nodes -subj /CN={name} -keyout {name}.key -out {name}.csr"
@@ -130,10 +123,7 @@ async fn tls_with_an_authority_and_a_client_certificate() {
     };
     let settings = RedisSettings::new()
         .with("tls-port", &port.to_string())
-        .with(
-            "tls-cert-file",
-            Certificates::text(&made.path("server.crt")),
-        )
+        .with("tls-cert-file", Certificates::text(&made.path("server.crt")))
         .with("tls-key-file", Certificates::text(&made.path("server.key")))
         .with("tls-ca-cert-file", Certificates::text(&made.path("ca.crt")));
     let server = RedisServer::start(settings);
@@ -155,16 +145,9 @@ async fn tls_with_an_authority_and_a_client_certificate() {
     let nobody = fresh().ca_certificate(made.read("ca.crt"));
     assert!(nobody.connect(&url).await.is_err());
     let plain = server.url().replace("redis://", "rediss://");
-    let plain = fresh()
-        .ca_certificate(made.read("ca.crt"))
-        .connect(&plain)
-        .await;
+    let plain = fresh().ca_certificate(made.read("ca.crt")).connect(&plain).await;
     assert!(plain.is_err());
-    assert!(
-        asked.elapsed() < Duration::from_secs(6),
-        "{:?}",
-        asked.elapsed()
-    );
+    assert!(asked.elapsed() < Duration::from_secs(6), "{:?}", asked.elapsed());
 }
 
 #[tokio::test]
@@ -218,8 +201,5 @@ async fn sentinels_lead_to_the_primary_and_to_its_successor() {
         assert!(died.elapsed() < Duration::from_secs(60), "{error:?}");
         sleep(Duration::from_millis(100)).await;
     }
-    assert!(matches!(
-        begin(&backend, 1).await.unwrap(),
-        Acquisition::AlreadyTaken(_)
-    ));
+    assert!(matches!(begin(&backend, 1).await.unwrap(), Acquisition::AlreadyTaken(_)));
 }

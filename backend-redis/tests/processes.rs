@@ -58,13 +58,7 @@ impl Fleet {
     fn terminate(&mut self) {
         for child in self.nodes.iter_mut().filter_map(Option::as_mut) {
             let kill = format!("kill -TERM {}", child.id());
-            assert!(
-                Command::new("sh")
-                    .args(["-c", &kill])
-                    .status()
-                    .unwrap()
-                    .success()
-            );
+            assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
         }
         for mut child in self.nodes.iter_mut().filter_map(Option::take) {
             assert!(child.wait().unwrap().success(), "a node drains at SIGTERM");
@@ -85,10 +79,7 @@ fn example() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().unwrap().parent().unwrap();
     let program = profile.join("examples/node");
-    assert!(
-        program.exists(),
-        "cargo build -p tidelock-redis --example node"
-    );
+    assert!(program.exists(), "cargo build -p tidelock-redis --example node");
     program
 }
 
@@ -132,10 +123,7 @@ async fn killed_processes_repeat_no_tick_and_every_run_is_accounted_for() {
     let query = RecordQuery::newest(JobId::new("example").unwrap(), 1_000);
     let records = backend.list(&query).await.unwrap();
     let printed = fleet.printed.lock().unwrap().clone();
-    let lines: Vec<Vec<&str>> = printed
-        .iter()
-        .map(|line| line.split(' ').collect())
-        .collect();
+    let lines: Vec<Vec<&str>> = printed.iter().map(|line| line.split(' ').collect()).collect();
 
     // What the handlers did: no tick twice, no two at a time.
     let mut starts = BTreeMap::new();
@@ -143,11 +131,7 @@ async fn killed_processes_repeat_no_tick_and_every_run_is_accounted_for() {
         let before = starts.insert(line[1], line[3]);
         assert_eq!(before, None, "tick {} ran twice (seed {seed})", line[1]);
     }
-    assert!(
-        starts.len() > 20,
-        "only {} runs (seed {seed})",
-        starts.len()
-    );
+    assert!(starts.len() > 20, "only {} runs (seed {seed})", starts.len());
     assert!(kills > 5, "only {kills} kills (seed {seed})");
 
     let time = |line: &Vec<&str>| line[4].parse::<i64>().unwrap();
@@ -187,14 +171,9 @@ async fn killed_processes_repeat_no_tick_and_every_run_is_accounted_for() {
             accounted.insert(tick.as_millisecond(), record.state);
         }
     }
-    let (first, last) = (
-        *accounted.keys().next().unwrap(),
-        *accounted.keys().next_back().unwrap(),
-    );
-    let silent: Vec<_> = (first..=last)
-        .step_by(1_000)
-        .filter(|tick| !accounted.contains_key(tick))
-        .collect();
+    let (first, last) = (*accounted.keys().next().unwrap(), *accounted.keys().next_back().unwrap());
+    let silent: Vec<_> =
+        (first..=last).step_by(1_000).filter(|tick| !accounted.contains_key(tick)).collect();
     println!(
         "{} runs, {ended} ended, {kills} kills, {} ticks, unaccounted: {silent:?}",
         starts.len(),

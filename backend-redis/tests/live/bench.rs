@@ -83,9 +83,7 @@ pub(crate) async fn begin(
     backend: &RedisBackend,
     request: &AcquireRequest,
 ) -> Result<Acquisition, BackendError> {
-    let begun = backend
-        .begin(request, &record(request, RunState::Running))
-        .await?;
+    let begun = backend.begin(request, &record(request, RunState::Running)).await?;
     Ok(begun.value.acquisition)
 }
 

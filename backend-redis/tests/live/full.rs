@@ -32,15 +32,11 @@ async fn a_full_server_grants_nothing_and_lets_runs_end_with_their_records() {
 
 #[tokio::test]
 async fn a_lock_that_was_evicted_is_lost_and_its_tick_is_not_run_again() {
-    let settings = RedisSettings::new()
-        .with("maxmemory", "3mb")
-        .with("maxmemory-policy", "volatile-lru");
+    let settings =
+        RedisSettings::new().with("maxmemory", "3mb").with("maxmemory-policy", "volatile-lru");
     let server = RedisServer::start(settings);
     let name = namespace();
-    let backend = RedisBackend::builder(&name)
-        .connect(&server.url())
-        .await
-        .unwrap();
+    let backend = RedisBackend::builder(&name).connect(&server.url()).await.unwrap();
     let request = ask("job", 1);
     let grant = granted(&backend, &request).await;
     let mut admin = admin(&server.url()).await;

@@ -62,10 +62,7 @@ async fn a_killed_connection_costs_no_operation() {
     let server = RedisServer::start(RedisSettings::new());
     let mut admin = admin(&server.url()).await;
     let backend = at(&server.url());
-    each_operation!(
-        backend,
-        say(&mut admin, "CLIENT KILL TYPE normal SKIPME yes").await
-    );
+    each_operation!(backend, say(&mut admin, "CLIENT KILL TYPE normal SKIPME yes").await);
 }
 
 #[tokio::test]
@@ -100,10 +97,7 @@ async fn an_answer_that_was_lost_twice_is_found_out_by_asking_again() {
 #[tokio::test]
 async fn a_silent_server_holds_no_call_past_its_deadline() {
     let proxy = Proxy::to(RedisServer::shared_here().address()).await;
-    let backend = fresh()
-        .operation_timeout(ms(300))
-        .connect_lazy(&proxy.url())
-        .unwrap();
+    let backend = fresh().operation_timeout(ms(300)).connect_lazy(&proxy.url()).unwrap();
     let grant = granted(&backend, &ask("job", 1)).await;
     proxy.set(Way::Silent);
     for _ in 0..5 {
@@ -155,11 +149,7 @@ async fn a_primary_that_became_a_replica_is_left_for_where_its_name_leads() {
     let backend = at(&name.url());
     granted(&backend, &ask("job", 1)).await;
     let mut admin = admin(&old.url()).await;
-    say(
-        &mut admin,
-        &format!("REPLICAOF 127.0.0.1 {}", new.address().port()),
-    )
-    .await;
+    say(&mut admin, &format!("REPLICAOF 127.0.0.1 {}", new.address().port())).await;
     // Its word inside a script is READONLY, too.
     let asked = Instant::now();
     let error = begin(&backend, &ask("other", 1)).await.unwrap_err();

@@ -100,20 +100,13 @@ async fn marks_and_locks_that_make_no_sense_are_errors() {
     for (part, fields) in [
         ("lock", "somebody else"),
         ("mark", "tick soon"),
-        (
-            "mark",
-            "tick 00176725x000000 schedule 1 holder a how granted",
-        ),
+        ("mark", "tick 00176725x000000 schedule 1 holder a how granted"),
         ("mark", "token 12"),
         ("mark", "token 9999999999999999"),
     ] {
         let name = namespace();
         let backend = RedisBackend::builder(&name).connect_lazy(&url).unwrap();
-        say(
-            &mut admin,
-            &format!("HSET tidelock:{{{name}:job}}:{part} {fields}"),
-        )
-        .await;
+        say(&mut admin, &format!("HSET tidelock:{{{name}:job}}:{part} {fields}")).await;
         let error = begin(&backend, &ask("job", 1)).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Malformed, "{fields}: {error:?}");
     }
@@ -145,20 +138,13 @@ async fn records_that_are_refused_leave_grant_and_release_as_they_are() {
 #[tokio::test]
 async fn a_server_busy_with_a_script_is_waited_for() {
     let server = RedisServer::start(RedisSettings::new().with("lua-time-limit", "50"));
-    let backend = fresh()
-        .operation_timeout(ms(10_000))
-        .connect(&server.url())
-        .await
-        .unwrap();
+    let backend = fresh().operation_timeout(ms(10_000)).connect(&server.url()).await.unwrap();
     let mut admin = admin(&server.url()).await;
     let url = server.url();
     let spinning = async {
         let mut other = crate::bench::admin(&url).await;
-        let endless: Result<(), _> = redis::cmd("EVAL")
-            .arg("while true do end")
-            .arg(0)
-            .query_async(&mut other)
-            .await;
+        let endless: Result<(), _> =
+            redis::cmd("EVAL").arg("while true do end").arg(0).query_async(&mut other).await;
         endless
     };
     let asking = async {

@@ -63,15 +63,9 @@ async fn a_grant_that_too_few_replicas_have_runs_nowhere() {
 #[tokio::test]
 async fn a_scheduler_records_why_a_grant_without_replicas_did_not_run() {
     let primary = RedisServer::start(RedisSettings::new());
-    let backend = fresh()
-        .wait_replicas(1, ms(100))
-        .connect(&primary.url())
-        .await
-        .unwrap();
-    let never = Job::new("job")
-        .cron("* * * * * *")
-        .unwrap()
-        .run(|_| async { Err::<(), _>("it ran") });
+    let backend = fresh().wait_replicas(1, ms(100)).connect(&primary.url()).await.unwrap();
+    let never =
+        Job::new("job").cron("* * * * * *").unwrap().run(|_| async { Err::<(), _>("it ran") });
     let node = Scheduler::builder(backend.clone()).job(never).unwrap();
     let node = node.start().await.unwrap();
     sleep(ms(3_500)).await;

@@ -54,10 +54,7 @@ async fn what_the_disk_had_not_yet_when_the_power_failed_can_run_again() {
     server.restart();
     assert_taken(&backend, 1).await;
     let again = granted(&backend, &ask("job", 2)).await;
-    assert!(
-        again.lease.token > lost.lease.token,
-        "the token tells them apart"
-    );
+    assert!(again.lease.token > lost.lease.token, "the token tells them apart");
 }
 
 #[tokio::test]
@@ -101,14 +98,10 @@ async fn node(
 ) -> (Scheduler, Arc<AtomicUsize>) {
     let calls = Arc::new(AtomicUsize::new(0));
     let count = calls.clone();
-    let slow = Job::new("job")
-        .cron("*/5 * * * * *")
-        .unwrap()
-        .lock_ttl(ttl)
-        .run(move |_| {
-            count.fetch_add(1, Ordering::SeqCst);
-            sleep(takes)
-        });
+    let slow = Job::new("job").cron("*/5 * * * * *").unwrap().lock_ttl(ttl).run(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+        sleep(takes)
+    });
     let backend = RedisBackend::builder(name).connect(url).await.unwrap();
     let node = Scheduler::builder(backend).job(slow).unwrap();
     (node.start().await.unwrap(), calls)
@@ -134,15 +127,10 @@ async fn a_server_away_for_less_than_the_ttl_costs_a_run_nothing() {
     server.restart();
     sleep(ms(2_000)).await;
     let _ = node.shutdown(Duration::from_secs(5)).await;
-    let backend = RedisBackend::builder(&name)
-        .connect_lazy(&server.url())
-        .unwrap();
+    let backend = RedisBackend::builder(&name).connect_lazy(&server.url()).unwrap();
     let records = history(&backend).await;
     assert!(!records.is_empty());
-    assert!(
-        records.iter().all(|r| r.state == RunState::Succeeded),
-        "{records:#?}"
-    );
+    assert!(records.iter().all(|r| r.state == RunState::Succeeded), "{records:#?}");
 }
 
 #[tokio::test]
@@ -154,9 +142,7 @@ async fn a_server_away_for_longer_than_the_ttl_costs_the_lock_and_no_record() {
     server.kill();
     sleep(ms(2_500)).await;
     server.restart();
-    let backend = RedisBackend::builder(&name)
-        .connect_lazy(&server.url())
-        .unwrap();
+    let backend = RedisBackend::builder(&name).connect_lazy(&server.url()).unwrap();
     let back = Instant::now();
     let lost = loop {
         let records = history(&backend).await;

@@ -8,10 +8,7 @@ use crate::bench::{admin, ask, at, fresh, granted, job, say};
 
 #[tokio::test]
 async fn a_plain_server_is_taken_with_a_word_about_restarts() {
-    let found = at(&RedisServer::shared_here().url())
-        .preflight()
-        .await
-        .unwrap();
+    let found = at(&RedisServer::shared_here().url()).preflight().await.unwrap();
     found.check().unwrap();
     assert!(found.version.is_some_and(|version| version.contains('.')));
     assert!(!found.round_trip.is_zero());
@@ -30,11 +27,7 @@ async fn a_server_that_may_evict_marks_is_refused_unless_allowed() {
     let server = RedisServer::start(settings);
     let error = fresh().connect(&server.url()).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Misconfigured);
-    let allowed = fresh()
-        .allow_eviction()
-        .connect(&server.url())
-        .await
-        .unwrap();
+    let allowed = fresh().allow_eviction().connect(&server.url()).await.unwrap();
     let found = allowed.preflight().await.unwrap();
     let eviction = found.findings.iter().find(|f| f.topic == "eviction");
     assert_eq!(eviction.unwrap().severity, Severity::Warning);

@@ -82,11 +82,8 @@ async fn a_save_costs_the_same_whatever_the_length_of_the_history() {
     let mut admin = admin(&server.url()).await;
     let mut counts = Vec::new();
     for keep in [10, 5_000] {
-        let backend = RedisBackend::builder(namespace())
-            .keep(keep)
-            .connect(&server.url())
-            .await
-            .unwrap();
+        let backend =
+            RedisBackend::builder(namespace()).keep(keep).connect(&server.url()).await.unwrap();
         for second in 0..i64::from(keep) + 5 {
             let done = record(&ask("job", second), RunState::Succeeded);
             backend.save(&done).await.unwrap();

@@ -30,20 +30,14 @@ impl Core {
     /// Queues a job again after the backend found `early` too early by `by`: for the first tick
     /// that is not done, which is an older one where this node's clock had jumped ahead.
     pub(crate) fn settle_too_early(&self, due: &Due, early: Occurrence, by: Duration) {
-        let wait = i64::try_from(by.as_millis())
-            .unwrap_or(i64::MAX)
-            .max(LEAST_WAIT_MS);
+        let wait = i64::try_from(by.as_millis()).unwrap_or(i64::MAX).max(LEAST_WAIT_MS);
         let clocks = self.clocks();
-        let (basis, now) = clocks
-            .server
-            .map_or((Basis::Wall, clocks.wall), |at| (Basis::Server, at));
-        let cursor = self
-            .table()
-            .entry(due.registration)
-            .map_or(due.cursor, |entry| {
-                entry.rewind(instant(now));
-                entry.cursor
-            });
+        let (basis, now) =
+            clocks.server.map_or((Basis::Wall, clocks.wall), |at| (Basis::Server, at));
+        let cursor = self.table().entry(due.registration).map_or(due.cursor, |entry| {
+            entry.rewind(instant(now));
+            entry.cursor
+        });
         self.settle_unless(due.registration, &due.job, cursor, |tick| {
             let not_before = now.saturating_add(wait);
             (tick == early).then(|| match basis {
@@ -73,9 +67,7 @@ impl Core {
     /// Queues a job whose tick is answered or given up for the one after it.
     pub(crate) fn settle_after(&self, asking: &Asking) {
         let job = &asking.due.job;
-        let next = asking
-            .successor
-            .map(|tick| (tick, (self.basis(), job.due_at(tick))));
+        let next = asking.successor.map(|tick| (tick, (self.basis(), job.due_at(tick))));
         self.queue(asking.due.registration, asking.tick.occurrence.at(), next);
     }
 

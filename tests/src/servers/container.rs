@@ -42,11 +42,7 @@ fn start() -> Result<Contained, String> {
     let guard = Guarded::at_the_end(&["sh", "-c", remove, "sh", &id].map(String::from));
     for _ in 0..1_000 {
         if is_ready(port) {
-            return Ok(Contained {
-                port,
-                _guard: guard,
-                _container: container,
-            });
+            return Ok(Contained { port, _guard: guard, _container: container });
         }
         std::thread::sleep(std::time::Duration::from_millis(10));
     }

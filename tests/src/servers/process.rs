@@ -40,17 +40,13 @@ impl Guarded {
         let read = BufReader::new(stdout).read_line(&mut line);
         let pid = line.trim().parse();
         assert!(read.is_ok(), "the shell says nothing");
-        Self {
-            shell,
-            pid: pid.expect("a process id"),
-        }
+        Self { shell, pid: pid.expect("a process id") }
     }
 
     /// Sends the process a signal, such as `STOP`.
     pub(super) fn signal(&self, signal: &str) {
-        let sent = Command::new("sh")
-            .args(["-c", &format!("kill -{signal} {}", self.pid)])
-            .status();
+        let sent =
+            Command::new("sh").args(["-c", &format!("kill -{signal} {}", self.pid)]).status();
         assert!(sent.is_ok_and(|status| status.success()), "kill -{signal}");
     }
 }

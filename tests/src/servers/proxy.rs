@@ -64,11 +64,7 @@ impl Proxy {
             state: Mutex::default(),
         });
         let accepting = spawn(accept(listener, shared.clone()));
-        Self {
-            address,
-            shared,
-            accepting,
-        }
+        Self { address, shared, accepting }
     }
 
     /// Its address, for clients.
@@ -118,10 +114,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the network is no part of a node"
-)]
+#[expect(clippy::disallowed_methods, reason = "the network is no part of a node")]
 fn spawn(task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> {
     tokio::spawn(task)
 }

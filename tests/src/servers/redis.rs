@@ -197,9 +197,7 @@ impl RedisServer {
 
     /// Its address, for clients.
     pub fn url(&self) -> String {
-        self.url
-            .clone()
-            .unwrap_or_else(|| format!("redis://{}:{}", self.host, self.port))
+        self.url.clone().unwrap_or_else(|| format!("redis://{}:{}", self.host, self.port))
     }
 
     /// Its address, for a [`Proxy`](super::Proxy).
@@ -232,9 +230,7 @@ impl RedisServer {
     /// Takes away what came into its append-only file after it had that length, as when the power
     /// fails before the disk has it. For a server that was killed.
     pub fn lose_after(&self, written: u64) {
-        let file = std::fs::OpenOptions::new()
-            .write(true)
-            .open(self.append_only());
+        let file = std::fs::OpenOptions::new().write(true).open(self.append_only());
         let cut = file.and_then(|file| file.set_len(written));
         cut.expect("an append-only file");
     }
@@ -243,11 +239,7 @@ impl RedisServer {
         let folder = &self.place().folder;
         // Redis 7 and later, and the one file of those before.
         let parts = folder.join("appendonlydir/appendonly.aof.1.incr.aof");
-        if parts.exists() {
-            parts
-        } else {
-            folder.join("appendonly.aof")
-        }
+        if parts.exists() { parts } else { folder.join("appendonly.aof") }
     }
 
     /// Stops it without a word (SIGSTOP): connections stay, and nothing is answered.
@@ -305,10 +297,7 @@ fn launch(port: u16, folder: &Path, settings: &RedisSettings) -> Option<Guarded>
         Some(lines) => {
             // A Sentinel writes into its configuration what it finds out.
             let file = folder.join("sentinel.conf");
-            let text = format!(
-                "port {port}\nbind 127.0.0.1\ndir {}\n{lines}",
-                folder.display()
-            );
+            let text = format!("port {port}\nbind 127.0.0.1\ndir {}\n{lines}", folder.display());
             std::fs::write(&file, text).ok()?;
             let file = file.display().to_string();
             vec!["redis-server".into(), file, "--sentinel".into()]

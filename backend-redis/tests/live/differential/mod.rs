@@ -13,12 +13,7 @@ use pair::{Outcome, Pair};
 /// One call, or a wait. Numbers choose among what there is, by remainder.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    Ask {
-        tick: u8,
-        brief: bool,
-        kind: Kind,
-        begin: bool,
-    },
+    Ask { tick: u8, brief: bool, kind: Kind, begin: bool },
     AskAgain(u8),
     Renew(u8, bool),
     Release(u8),
@@ -62,10 +57,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 #[test]
 fn random_calls_have_the_same_outcomes_in_memory_and_on_redis() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (compared, slow) = (Cell::new(0), Cell::new(0));
     let config = Config {
         cases: 60,
@@ -96,10 +88,6 @@ fn random_calls_have_the_same_outcomes_in_memory_and_on_redis() {
     if let Err(failure) = ran {
         panic!("{failure}");
     }
-    println!(
-        "{} calls compared, {} cases too slow",
-        compared.get(),
-        slow.get()
-    );
+    println!("{} calls compared, {} cases too slow", compared.get(), slow.get());
     assert!(compared.get() > 300, "the machine is too busy to tell");
 }

@@ -66,14 +66,8 @@ impl Tokens {
     pub(crate) fn state(&mut self, state: &LockState) -> String {
         let mark = state.mark.as_ref().map(|mark| self.mark(mark));
         let token = state.token.map(|token| self.name(token));
-        let held = state
-            .held
-            .as_ref()
-            .map(|held| format!("{} {}", held.holder, held.run_id));
-        format!(
-            "{mark:?} {token:?} {held:?} {:?}",
-            self.open(&state.open_runs)
-        )
+        let held = state.held.as_ref().map(|held| format!("{} {}", held.holder, held.run_id));
+        format!("{mark:?} {token:?} {held:?} {:?}", self.open(&state.open_runs))
     }
 
     pub(crate) fn history(&mut self, records: &[Record]) -> Vec<String> {

@@ -80,12 +80,7 @@ impl Pair {
 
     async fn call(&mut self, step: &Step) -> Option<[String; 2]> {
         match *step {
-            Step::Ask {
-                tick,
-                brief,
-                kind,
-                begin,
-            } => {
+            Step::Ask { tick, brief, kind, begin } => {
                 let request = self.request(tick, brief, kind);
                 self.requests.push(request.clone());
                 Some(self.ask(&request, begin).await)
@@ -118,11 +113,7 @@ impl Pair {
                 Some([release(memory.release), release(redis.release)])
             }
             Step::Force(mark) => {
-                let clear = if mark {
-                    Clear::LockAndMark
-                } else {
-                    Clear::Lock
-                };
+                let clear = if mark { Clear::LockAndMark } else { Clear::Lock };
                 let key = LockKey::of(&job("job"));
                 let memory = self.memory.force_release(&key, clear).await.unwrap().value;
                 let redis = self.redis.force_release(&key, clear).await.unwrap().value;
@@ -159,13 +150,9 @@ impl Pair {
             (memory, redis)
         };
         if let (Acquisition::Granted(memory), Acquisition::Granted(redis)) = (&memory, &redis) {
-            self.leases
-                .push([memory.lease.clone(), redis.lease.clone()]);
+            self.leases.push([memory.lease.clone(), redis.lease.clone()]);
         }
-        [
-            self.tokens[0].acquisition(&memory),
-            self.tokens[1].acquisition(&redis),
-        ]
+        [self.tokens[0].acquisition(&memory), self.tokens[1].acquisition(&redis)]
     }
 
     async fn save(&mut self, run: RunId, state: u8) -> Option<[String; 2]> {
@@ -235,9 +222,7 @@ impl Pair {
         let started = Timestamp::from_nanosecond(i128::try_from(self.next()).unwrap()).unwrap();
         let mut record = Record::new(run, job("job"), node, state_now, started);
         record.attempt = u32::from(state % 3);
-        record.ended = state_now
-            .is_final()
-            .then_some(started + ms(u64::from(state)));
+        record.ended = state_now.is_final().then_some(started + ms(u64::from(state)));
         if state_now.is_tick_not_run() {
             let tick = Occurrence::from_millisecond(self.base).unwrap();
             record.ticks = Some(TickSpan::new(tick, tick, u64::from(state / 7), false));
