@@ -21,6 +21,15 @@ use crate::{LockState, Occurrence};
 /// The shortest wait before a tick is asked for again.
 const LEAST_WAIT_MS: i64 = 1;
 
+/// The same where the backend finds a tick too early that is due by all that is known of its clock.
+const PAUSE_MS: i64 = 100;
+
+/// The longest: what the backend said may have changed by then.
+const MOST_WAIT_MS: i64 = 30_000;
+
+/// How long the backend is not asked for its clock after it was.
+const REFRESH_PAUSE: Duration = Duration::from_secs(1);
+
 impl Core {
     /// Queues a job for the first tick after `cursor`.
     pub(crate) fn settle(&self, registration: Registration, job: &Definition, cursor: Timestamp) {
@@ -30,10 +39,14 @@ impl Core {
     /// Queues a job again after the backend found `early` too early by `by`: for the first tick
     /// that is not done, which is an older one where this node's clock had jumped ahead.
     pub(crate) fn settle_too_early(&self, due: &Due, early: Occurrence, by: Duration) {
-        let wait = i64::try_from(by.as_millis())
-            .unwrap_or(i64::MAX)
-            .max(LEAST_WAIT_MS);
         let clocks = self.clocks();
+        let planned_by = clocks.read(self.basis()).unwrap_or(clocks.wall);
+        // An older tick would be passed over for this one again, at once.
+        let disputed = due.job.due_at(early) <= planned_by;
+        let wait = i64::try_from(by.as_millis()).unwrap_or(i64::MAX).clamp(
+            if disputed { PAUSE_MS } else { LEAST_WAIT_MS },
+            MOST_WAIT_MS,
+        );
         let (basis, now) = clocks
             .server
             .map_or((Basis::Wall, clocks.wall), |at| (Basis::Server, at));
@@ -46,7 +59,7 @@ impl Core {
             });
         self.settle_unless(due.registration, &due.job, cursor, |tick| {
             let not_before = now.saturating_add(wait);
-            (tick == early).then(|| match basis {
+            (tick == early || disputed).then(|| match basis {
                 Basis::Server => (basis, due.job.due_at(tick).max(not_before)),
                 Basis::Wall => (basis, not_before),
             })
