@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::select;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::Core;
 use super::asking::Asking;
@@ -201,18 +201,23 @@ impl Core {
         }
     }
 
-    /// Asks the backend for its clock when the node's own has been set or the machine has slept:
-    /// the reading since the last answer may have stood still.
-    pub(crate) fn refresh_meter(self: &Arc<Self>) {
-        if self.basis() != Basis::Server {
-            return;
+    /// Has the backend asked for its clock, where ticks are planned by it and it was last heard
+    /// that long ago.
+    pub(crate) fn refresh_meter(&self, older_than: Duration) {
+        if self.basis() == Basis::Server && self.meter.age(Instant::now()) >= older_than {
+            self.stale.notify_one();
         }
-        let core = self.clone();
-        self.spawn(async move {
-            select! {
-                biased;
-                () = core.stopping.cancelled() => {}
-                () = core.ask_for_clock() => core.wake.notify_one(),
+    }
+
+    /// Asks for the backend's clock whenever told to, and once a second at most: a clock that
+    /// jitters is set all the time.
+    pub(crate) async fn keep_meter(self: Arc<Self>) {
+        let keep = async {
+            loop {
+                self.stale.notified().await;
+                self.ask_for_clock().await;
+                self.wake.notify_one();
+                sleep(REFRESH_PAUSE).await;
             }
         });
     }

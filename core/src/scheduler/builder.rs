@@ -166,6 +166,7 @@ impl SchedulerBuilder {
         tracing::info!(node = %core.node, "scheduler started");
         Ok(Scheduler::new(control))
     }
+        core.spawn(core.clone().keep_meter());
 }
 
 fn default_node(random: &mut StdRng) -> Result<NodeId, StartError> {
