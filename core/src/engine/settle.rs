@@ -164,17 +164,20 @@ impl Core {
         job: &Definition,
         missed_since: Option<Timestamp>,
     ) {
-        // By now the backend's clock is known, if it has one. A job without a past begins there: on
-        // a node whose clock is behind it has missed nothing of what was before, and on one whose
-        // clock is ahead it does not wait.
+        // By now the backend's clock is known, if it has one. A job without a past begins when it
+        // was registered, by that clock: on a node whose clock is behind it has missed nothing of
+        // what was before, and on one whose clock is ahead it does not wait.
         let now = self.clocks();
-        let begin = instant(now.server.unwrap_or(now.wall));
         let mut table = self.table();
         let Some(entry) = table.entry(registration) else {
             return;
         };
         let parked = entry.awaits_look() && entry.asking().is_some();
         entry.looked = true;
+        let begin = self
+            .meter
+            .server_at(entry.registered)
+            .unwrap_or(entry.since);
         if entry.asking().is_some() && !parked {
             return;
         }
@@ -183,7 +186,7 @@ impl Core {
             // A mark ahead of this clock may be an operator's to lower: it is not passed over.
             entry.cursor = missed_since.map_or(entry.since, |since| since.min(begin));
         } else {
-            entry.rewind(begin);
+            entry.rewind(instant(now.server.unwrap_or(now.wall)));
         }
         let cursor = entry.cursor;
         drop(table);

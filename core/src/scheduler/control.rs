@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::{Health, JobStatus};
 use crate::engine::{Core, EventStream, Fault, RunNowError, next_tick};
@@ -45,7 +46,7 @@ impl Control {
         let (core, job) = (&self.core, Arc::new(job));
         let now = core.clock.now();
         self.check_schedule(&job, now)?;
-        let Some(registration) = core.table().insert(job.clone(), now) else {
+        let Some(registration) = core.table().insert(job.clone(), now, Instant::now()) else {
             return Err(JobError::Duplicate(job.id.clone()));
         };
         core.settle(registration, &job, now);
@@ -85,18 +86,19 @@ impl Control {
         let (job, now) = (Arc::new(Definition::check(job)?), core.clock.now());
         self.check_schedule(&job, now)?;
         let mut table = core.table();
-        let mut cursor = now;
-        let mut since = now;
-        if let Some(old) = table.remove(job.id.as_str())
-            && old.job.fingerprint == job.fingerprint
+        let (mut since, mut cursor, mut registered) = (now, now, Instant::now());
+        let old = table.remove(job.id.as_str());
+        if let Some(old) = old
+            .as_ref()
+            .filter(|old| old.job.fingerprint == job.fingerprint)
         {
             // What is being asked for is left to the one who asks.
             cursor = old
                 .asking()
                 .map_or(old.cursor, |tick| tick.at().max(old.cursor));
-            since = old.since;
+            (since, registered) = (old.since, old.registered);
         }
-        let registration = table.insert(job.clone(), cursor);
+        let registration = table.insert(job.clone(), cursor, registered);
         if let Some(entry) = registration.and_then(|it| table.entry(it)) {
             entry.since = since;
         }

@@ -13,6 +13,7 @@ mod control;
 mod events;
 mod fail_closed;
 mod field_reports_d;
+mod first_look;
 mod fleet;
 mod frozen;
 mod hour_off;
