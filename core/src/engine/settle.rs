@@ -121,7 +121,7 @@ impl Core {
             biased;
             // A shutdown does not wait for looks.
             () = self.stopping.cancelled() => return,
-            state = self.state_of(&job) => state,
+            state = self.state_of(registration, &job) => state,
         };
         let mark = state.and_then(|state| state.mark);
         if let Some(mark) = &mark {
@@ -138,11 +138,13 @@ impl Core {
         self.looked(registration, &job, missed_since);
     }
 
-    /// What the backend knows of a job, asked until it tells; `None`: it never will.
-    async fn state_of(&self, job: &Definition) -> Option<LockState> {
+    /// What the backend knows of a job, asked until it tells; `None`: it never will, or the job has
+    /// been taken out meanwhile.
+    async fn state_of(&self, registration: Registration, job: &Definition) -> Option<LockState> {
         let mut backoff = Backoff::relaxed();
         loop {
             let permit = self.looks.acquire().await.ok()?;
+            self.table().entry(registration)?;
             let result = self.inspect(&job.key).await;
             drop(permit);
             match result {
@@ -172,12 +174,12 @@ impl Core {
         let Some(entry) = table.entry(registration) else {
             return;
         };
-        let parked = entry.awaits_look() && entry.asking().is_some();
-        entry.looked = true;
         let begin = self
             .meter
             .server_at(entry.registered)
             .unwrap_or(entry.since);
+        let parked = entry.awaits_look() && entry.asking().is_some();
+        entry.looked = true;
         if entry.asking().is_some() && !parked {
             return;
         }
@@ -222,7 +224,12 @@ impl Core {
                 self.wake.notify_one();
                 sleep(REFRESH_PAUSE).await;
             }
-        });
+        };
+        select! {
+            biased;
+            () = self.stopping.cancelled() => {}
+            () = keep => {}
+        }
     }
 
     /// Asks until the backend answers, through the key of another job each time: what is stored
