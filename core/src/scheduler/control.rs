@@ -67,7 +67,9 @@ impl Control {
     /// Takes a job out: whether there was one. A run of it goes on to its end and is recorded; a
     /// tick that is being asked for is still run if it is granted.
     pub fn remove(&self, id: &str) -> bool {
-        self.core.table().remove(id).is_some()
+        let removed = self.core.table().remove(id);
+        // What the handler owns is dropped here, with the table given back.
+        removed.is_some()
     }
 
     /// Puts a job in the place of the one of its id, or registers it if there is none. A run of
@@ -103,6 +105,8 @@ impl Control {
             entry.since = since;
         }
         drop(table);
+        // What its handler owns is dropped with the table given back.
+        drop(old);
         if let Some(registration) = registration {
             core.settle(registration, &job, cursor);
             core.spawn(core.clone().look_up(registration, job));

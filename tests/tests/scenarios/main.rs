@@ -37,6 +37,7 @@ mod skew;
 mod storms;
 mod timeouts;
 mod unheard;
+mod taken_out;
 mod unstoppable;
 mod watchdog;
 mod ways;
