@@ -160,13 +160,16 @@ impl SchedulerBuilder {
         }));
         let control = Control::new(core.clone());
         for job in self.jobs {
-            control.register(job)?;
+            if let Err(error) = control.register(job) {
+                core.stopping.cancel();
+                return Err(error.into());
+            }
         }
         core.spawn(tick(core.clone()));
+        core.spawn(core.clone().keep_meter());
         tracing::info!(node = %core.node, "scheduler started");
         Ok(Scheduler::new(control))
     }
-        core.spawn(core.clone().keep_meter());
 }
 
 fn default_node(random: &mut StdRng) -> Result<NodeId, StartError> {
