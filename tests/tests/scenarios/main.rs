@@ -17,6 +17,7 @@ mod first_look;
 mod fleet;
 mod frozen;
 mod hour_off;
+mod half_failed;
 mod isolation;
 mod late_and_spread;
 mod ledger;
