@@ -101,7 +101,7 @@ impl Core {
         in_time && (tick.patient || asking.successor.is_none_or(|next| job.due_at(next) > now))
     }
 
-    /// A tick is asked for while it is worth it and nothing stops; one whose outcome is unknown
+    /// A tick is asked for while it is worth it, its job is there and nothing stops; one whose outcome is unknown
     /// for as long as a lock that it may have taken can live.
     pub(super) fn may_ask(&self, asking: &Asking, worth: bool) -> bool {
         let settling = asking
@@ -110,6 +110,7 @@ impl Core {
         if self.closing.is_cancelled() {
             return false;
         }
-        settling || (worth && !self.stopping.is_cancelled())
+        let wanted = || self.table().find(asking.due.job.id.as_str()).is_some();
+        settling || (worth && !self.stopping.is_cancelled() && wanted())
     }
 }

@@ -62,8 +62,10 @@ impl Core {
         };
         let begun = Instant::now();
         let mut backoff = Backoff::quick();
+        // What may have been granted is found out even while the scheduler stops.
+        let mut over = &self.stopping;
         let (answer, granted) = loop {
-            if self.stopping.is_cancelled() {
+            if over.is_cancelled() {
                 return tell(reply, Err(RunNowError::ShutDown));
             }
             let Ok(permit) = self.asks.acquire().await else {
@@ -90,9 +92,14 @@ impl Core {
                     if !error.is_retryable() || begun.elapsed() >= job.ttl {
                         return tell(reply, Err(error.into()));
                     }
+                    over = &self.closing;
                 }
             }
-            sleep(backoff.next(&self)).await;
+            select! {
+                biased;
+                () = over.cancelled() => {}
+                () = sleep(backoff.next(&self)) => {}
+            }
         };
         match answer.acquisition {
             Acquisition::Granted(grant) => {

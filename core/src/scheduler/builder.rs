@@ -160,9 +160,13 @@ impl SchedulerBuilder {
         }));
         let control = Control::new(core.clone());
         for job in self.jobs {
-            control.register(job)?;
+            if let Err(error) = control.register(job) {
+                core.stopping.cancel();
+                return Err(error.into());
+            }
         }
         core.spawn(tick(core.clone()));
+        core.spawn(core.clone().keep_meter());
         tracing::info!(node = %core.node, "scheduler started");
         Ok(Scheduler::new(control))
     }
