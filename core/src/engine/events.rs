@@ -117,31 +117,20 @@ pub(crate) struct Events {
 
 impl Events {
     pub(crate) fn new(node: NodeId) -> Self {
-        Self {
-            node,
-            sender: broadcast::Sender::new(CAPACITY),
-        }
+        Self { node, sender: broadcast::Sender::new(CAPACITY) }
     }
 
     /// Sends an event, if anybody listens. Never waits.
     pub(crate) fn send(&self, at: Timestamp, job: Option<&JobId>, kind: EventKind) {
         if self.sender.receiver_count() > 0 {
-            let event = Event {
-                at,
-                node: self.node.clone(),
-                job: job.cloned(),
-                kind,
-            };
+            let event = Event { at, node: self.node.clone(), job: job.cloned(), kind };
             // Nobody listens any more: nothing to do.
             let _ = self.sender.send(event);
         }
     }
 
     pub(crate) fn listen(&self) -> EventStream {
-        EventStream {
-            node: self.node.clone(),
-            receiver: self.sender.subscribe(),
-        }
+        EventStream { node: self.node.clone(), receiver: self.sender.subscribe() }
     }
 }
 
@@ -180,12 +169,7 @@ impl EventStream {
 
     fn lagged(&self, lost: u64) -> Event {
         let kind = EventKind::Lagged { lost };
-        Event {
-            at: Timestamp::UNIX_EPOCH,
-            node: self.node.clone(),
-            job: None,
-            kind,
-        }
+        Event { at: Timestamp::UNIX_EPOCH, node: self.node.clone(), job: None, kind }
     }
 }
 
@@ -203,10 +187,6 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 
 impl From<&BackendError> for EventKind {
     fn from(error: &BackendError) -> Self {
-        Self::BackendFailed {
-            operation: error.operation,
-            kind: error.kind,
-            message: chain(error),
-        }
+        Self::BackendFailed { operation: error.operation, kind: error.kind, message: chain(error) }
     }
 }

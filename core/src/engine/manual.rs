@@ -77,15 +77,7 @@ impl Core {
             drop(permit);
             match result {
                 Ok(answer) => {
-                    break (
-                        answer,
-                        Granted {
-                            sent,
-                            sent_wall,
-                            worth: true,
-                            place,
-                        },
-                    );
+                    break (answer, Granted { sent, sent_wall, worth: true, place });
                 }
                 Err(error) => {
                     self.failed(Some(&job.id), &error);
@@ -108,10 +100,7 @@ impl Core {
                 self.granted(job, grant.lease, running, granted).await;
             }
             Acquisition::Held(by) => {
-                let error = RunNowError::Held {
-                    run_id: by.run_id,
-                    node: by.node,
-                };
+                let error = RunNowError::Held { run_id: by.run_id, node: by.node };
                 tell(reply, Err(error));
             }
             _ => tell(reply, Err(RunNowError::Malformed)),

@@ -85,10 +85,7 @@ impl JobBuilder {
     ///
     /// There is no zone of that name, or the schedule has no use for one.
     pub fn time_zone(mut self, name: &str) -> Result<Self, ScheduleError> {
-        self.schedule = self
-            .schedule
-            .map(|schedule| schedule.time_zone(name))
-            .transpose()?;
+        self.schedule = self.schedule.map(|schedule| schedule.time_zone(name)).transpose()?;
         self.time_zone = Some(name.to_owned());
         Ok(self)
     }
@@ -172,10 +169,7 @@ impl JobBuilder {
         F: Fn(RunContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: HandlerResult> + Send + 'static,
     {
-        Job {
-            settings: self,
-            handler: Handler::from_async(handler),
-        }
+        Job { settings: self, handler: Handler::from_async(handler) }
     }
 
     /// Runs this code for each tick, on a thread where it may block.
@@ -187,9 +181,6 @@ impl JobBuilder {
         F: Fn(RunContext) -> R + Send + Sync + 'static,
         R: HandlerResult,
     {
-        Job {
-            settings: self,
-            handler: Handler::from_blocking(handler),
-        }
+        Job { settings: self, handler: Handler::from_blocking(handler) }
     }
 }

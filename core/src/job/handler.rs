@@ -68,10 +68,6 @@ impl Handler {
 
 impl fmt::Debug for Handler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_blocking() {
-            "blocking"
-        } else {
-            "async"
-        })
+        f.write_str(if self.is_blocking() { "blocking" } else { "async" })
     }
 }

@@ -43,10 +43,7 @@ pub struct Job {
 
 impl Job {
     /// Begins a job of that id. What is wrong with the id is told when the job is registered.
-    #[expect(
-        clippy::new_ret_no_self,
-        reason = "a job without a handler is none yet"
-    )]
+    #[expect(clippy::new_ret_no_self, reason = "a job without a handler is none yet")]
     pub fn new(id: impl Into<String>) -> JobBuilder {
         JobBuilder::new(id.into())
     }

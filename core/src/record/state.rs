@@ -115,10 +115,7 @@ impl FromStr for RunState {
     type Err = RunStateError;
 
     fn from_str(name: &str) -> Result<Self, RunStateError> {
-        Self::ALL
-            .into_iter()
-            .find(|state| state.as_str() == name)
-            .ok_or(RunStateError(()))
+        Self::ALL.into_iter().find(|state| state.as_str() == name).ok_or(RunStateError(()))
     }
 }
 
