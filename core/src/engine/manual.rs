@@ -29,7 +29,7 @@ pub enum RunNowError {
         node: NodeId,
     },
     /// The backend could not be asked.
-    #[error("the backend could not be asked")]
+    #[error("the backend could not be asked: {0}")]
     Backend(#[from] BackendError),
     /// The backend's answer makes no sense for a run without a tick.
     #[error("the backend gave an answer that makes no sense for a manual run")]

@@ -217,9 +217,9 @@ impl Control {
 #[non_exhaustive]
 pub enum HistoryError {
     /// The id is none.
-    #[error("no history")]
+    #[error(transparent)]
     Id(#[from] crate::IdError),
     /// The backend could not be asked.
-    #[error("the backend could not be asked")]
+    #[error("the backend could not be asked: {0}")]
     Backend(#[from] BackendError),
 }
