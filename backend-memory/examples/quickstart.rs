@@ -14,6 +14,7 @@ const JOBS: [(&str, &str); 3] = [
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
+    println!("three nodes, the clock of node-c 2 s slow, ten seconds: each tick on one node\n");
     let backend = MemoryBackend::new();
     let clock = TestClock::new(SystemClock.now());
     let mut nodes = Vec::new();
@@ -36,8 +37,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     let (stopped, control) = (clock.now(), nodes[0].control());
     for node in nodes {
-        let report = node.shutdown(Duration::from_secs(5)).await;
-        assert!(report.still_running.is_empty(), "{report:?}");
+        let (name, health) = (node.node_id().clone(), node.health());
+        println!("{name}: {} runs, {} ticks that others had taken", health.runs, health.ticks_lost);
+        drop(node.shutdown(Duration::from_secs(5)).await);
     }
     println!("\n{:<14}{:<22}{:<8}{:<11}token", "job", "tick", "node", "state");
     let (mut ticks, mut runs, mut distinct) = (0, 0, BTreeSet::new());

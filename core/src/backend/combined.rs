@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use tokio::time::timeout;
 
 use super::{Answer, Backend, BackendError, Begun, ErrorKind, Finished};
+use crate::engine::shielded;
 use crate::{
     AcquireRequest, Acquisition, Clear, Lease, LockBackend, LockKey, LockState, Record,
     RecordQuery, RecordStore, Release, Renewal,
@@ -18,7 +19,7 @@ use crate::{
 /// record leaves a run without one; the next grant names it, and its record is written then.
 ///
 /// A record store that is away or hangs never holds a run up for longer than a tenth of the TTL
-/// (at most 500 ms): the grant stands, and the record is told as unsaved.
+/// (at most 500 ms), and neither does one that panics: the grant stands, and the record is told as unsaved.
 #[derive(Clone, Debug)]
 pub struct Combined<L, R> {
     locks: L,
@@ -34,9 +35,13 @@ impl<L: LockBackend, R: RecordStore> Combined<L, R> {
     }
 
     async fn save_within(&self, bound: Duration, record: &Record) -> Option<BackendError> {
-        match timeout(bound, self.records.save(record)).await {
-            Ok(saved) => saved.err(),
-            Err(_) => Some(BackendError::new(ErrorKind::Timeout, "combined", "save")),
+        let failed = |kind| BackendError::new(kind, "combined", "save");
+        // Begins with the call itself, which may panic before it returns a future.
+        let save = shielded(async { self.records.save(record).await });
+        match timeout(bound, save).await {
+            Ok(Ok(saved)) => saved.err(),
+            Ok(Err(message)) => Some(failed(ErrorKind::Panicked).with_source(message)),
+            Err(_) => Some(failed(ErrorKind::Timeout)),
         }
     }
 }

@@ -103,8 +103,14 @@ impl Core {
         self.event(Some(&job.id), EventKind::TickGivenUp { occurrence });
         // Another node may run it.
         self.ends_streak(asking.due.registration);
-        if !self.stopping.is_cancelled() {
-            self.settle_after(asking);
+        if self.stopping.is_cancelled() {
+            return;
         }
+        let (due, run) = (&asking.due, asking.tick.intent == Intent::Run);
+        if asking.successor.is_none() && run && !self.is_worth(asking) {
+            // There is no later tick that would tell of it: it is asked for to be skipped.
+            return self.settle(due.registration, &due.job, due.cursor);
+        }
+        self.settle_after(asking);
     }
 }

@@ -39,6 +39,8 @@ pub(crate) struct Core {
     table: Mutex<Table>,
     /// Wakes the ticker before the end of its nap.
     pub(crate) wake: Notify,
+    /// Tells that the backend's clock is to be asked for.
+    pub(crate) stale: Notify,
     pub(crate) meter: SkewMeter,
     pub(crate) told: super::clock_watch::Told,
     pub(crate) events: Events,
@@ -82,6 +84,7 @@ impl Core {
             max_ahead: parts.max_ahead,
             table: Mutex::default(),
             wake: Notify::new(),
+            stale: Notify::new(),
             meter: SkewMeter::default(),
             told: super::clock_watch::Told::default(),
             outbox: Outbox::default(),

@@ -29,7 +29,7 @@ pub enum RunNowError {
         node: NodeId,
     },
     /// The backend could not be asked.
-    #[error("the backend could not be asked")]
+    #[error("the backend could not be asked: {0}")]
     Backend(#[from] BackendError),
     /// The backend's answer makes no sense for a run without a tick.
     #[error("the backend gave an answer that makes no sense for a manual run")]
@@ -62,8 +62,10 @@ impl Core {
         };
         let begun = Instant::now();
         let mut backoff = Backoff::quick();
+        // What may have been granted is found out even while the scheduler stops.
+        let mut over = &self.stopping;
         let (answer, granted) = loop {
-            if self.stopping.is_cancelled() {
+            if over.is_cancelled() {
                 return tell(reply, Err(RunNowError::ShutDown));
             }
             let Ok(permit) = self.asks.acquire().await else {
@@ -82,9 +84,14 @@ impl Core {
                     if !error.is_retryable() || begun.elapsed() >= job.ttl {
                         return tell(reply, Err(error.into()));
                     }
+                    over = &self.closing;
                 }
             }
-            sleep(backoff.next(&self)).await;
+            select! {
+                biased;
+                () = over.cancelled() => {}
+                () = sleep(backoff.next(&self)) => {}
+            }
         };
         match answer.acquisition {
             Acquisition::Granted(grant) => {

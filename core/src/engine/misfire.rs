@@ -62,7 +62,7 @@ fn oldest_of(
     newest: Occurrence,
     max: u32,
 ) -> Result<Occurrence, Fault> {
-    let max = u64::from(max.max(1));
+    let max = u64::from(max).clamp(1, ticks::COUNT_LIMIT);
     let (count, _) = ticks::count(job, cursor, newest.at(), max + 1)?;
     if count <= max {
         return Ok(next);

@@ -31,6 +31,7 @@ pub(crate) use self::core::{Core, Parts};
 pub use self::events::{Event, EventKind, EventStream};
 pub(crate) use self::live::LiveRun;
 pub use self::manual::RunNowError;
+pub(crate) use self::shield::shielded;
 pub use self::skew::Skew;
 pub(crate) use self::table::Entry;
 pub(crate) use self::ticker::run as tick;

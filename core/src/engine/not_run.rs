@@ -18,6 +18,10 @@ impl Core {
         let (due, occurrence) = (&asking.due, asking.tick.occurrence);
         let (registration, job) = (due.registration, &due.job);
         let since = self.table().entry(registration).map_or(due.since, |entry| entry.since);
+        if previous.is_some_and(|mark| Some(mark.occurrence.at()) > asking.heard) {
+            // Others moved the mark without this node's hearing how: to a tick that ran, it may be.
+            self.ends_streak(registration);
+        }
         let after = match previous {
             Some(mark) if mark.fingerprint == job.fingerprint => {
                 if mark.occurrence.at() == due.cursor && occurrence == due.next {

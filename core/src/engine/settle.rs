@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::select;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use super::Core;
 use super::asking::Asking;
@@ -21,6 +21,15 @@ use crate::{LockState, Occurrence};
 /// The shortest wait before a tick is asked for again.
 const LEAST_WAIT_MS: i64 = 1;
 
+/// The same where the backend finds a tick too early that is due by all that is known of its clock.
+const PAUSE_MS: i64 = 100;
+
+/// The longest: what the backend said may have changed by then.
+const MOST_WAIT_MS: i64 = 30_000;
+
+/// How long the backend is not asked for its clock after it was.
+const REFRESH_PAUSE: Duration = Duration::from_secs(1);
+
 impl Core {
     /// Queues a job for the first tick after `cursor`.
     pub(crate) fn settle(&self, registration: Registration, job: &Definition, cursor: Timestamp) {
@@ -30,8 +39,13 @@ impl Core {
     /// Queues a job again after the backend found `early` too early by `by`: for the first tick
     /// that is not done, which is an older one where this node's clock had jumped ahead.
     pub(crate) fn settle_too_early(&self, due: &Due, early: Occurrence, by: Duration) {
-        let wait = i64::try_from(by.as_millis()).unwrap_or(i64::MAX).max(LEAST_WAIT_MS);
         let clocks = self.clocks();
+        let planned_by = clocks.read(self.basis()).unwrap_or(clocks.wall);
+        // An older tick would be passed over for this one again, at once.
+        let disputed = due.job.due_at(early) <= planned_by;
+        let wait = i64::try_from(by.as_millis())
+            .unwrap_or(i64::MAX)
+            .clamp(if disputed { PAUSE_MS } else { LEAST_WAIT_MS }, MOST_WAIT_MS);
         let (basis, now) =
             clocks.server.map_or((Basis::Wall, clocks.wall), |at| (Basis::Server, at));
         let cursor = self.table().entry(due.registration).map_or(due.cursor, |entry| {
@@ -40,7 +54,7 @@ impl Core {
         });
         self.settle_unless(due.registration, &due.job, cursor, |tick| {
             let not_before = now.saturating_add(wait);
-            (tick == early).then(|| match basis {
+            (tick == early || disputed).then(|| match basis {
                 Basis::Server => (basis, due.job.due_at(tick).max(not_before)),
                 Basis::Wall => (basis, not_before),
             })
@@ -100,7 +114,7 @@ impl Core {
             biased;
             // A shutdown does not wait for looks.
             () = self.stopping.cancelled() => return,
-            state = self.state_of(&job) => state,
+            state = self.state_of(registration, &job) => state,
         };
         let mark = state.and_then(|state| state.mark);
         if let Some(mark) = &mark {
@@ -117,11 +131,13 @@ impl Core {
         self.looked(registration, &job, missed_since);
     }
 
-    /// What the backend knows of a job, asked until it tells; `None`: it never will.
-    async fn state_of(&self, job: &Definition) -> Option<LockState> {
+    /// What the backend knows of a job, asked until it tells; `None`: it never will, or the job has
+    /// been taken out meanwhile.
+    async fn state_of(&self, registration: Registration, job: &Definition) -> Option<LockState> {
         let mut backoff = Backoff::relaxed();
         loop {
             let permit = self.looks.acquire().await.ok()?;
+            self.table().entry(registration)?;
             let result = self.inspect(&job.key).await;
             drop(permit);
             match result {
@@ -143,15 +159,15 @@ impl Core {
         job: &Definition,
         missed_since: Option<Timestamp>,
     ) {
-        // By now the backend's clock is known, if it has one. A job without a past begins there: on
-        // a node whose clock is behind it has missed nothing of what was before, and on one whose
-        // clock is ahead it does not wait.
+        // By now the backend's clock is known, if it has one. A job without a past begins when it
+        // was registered, by that clock: on a node whose clock is behind it has missed nothing of
+        // what was before, and on one whose clock is ahead it does not wait.
         let now = self.clocks();
-        let begin = instant(now.server.unwrap_or(now.wall));
         let mut table = self.table();
         let Some(entry) = table.entry(registration) else {
             return;
         };
+        let begin = self.meter.server_at(entry.registered).unwrap_or(entry.since);
         let parked = entry.awaits_look() && entry.asking().is_some();
         entry.looked = true;
         if entry.asking().is_some() && !parked {
@@ -162,7 +178,7 @@ impl Core {
             // A mark ahead of this clock may be an operator's to lower: it is not passed over.
             entry.cursor = missed_since.map_or(entry.since, |since| since.min(begin));
         } else {
-            entry.rewind(begin);
+            entry.rewind(instant(now.server.unwrap_or(now.wall)));
         }
         let cursor = entry.cursor;
         drop(table);
@@ -180,20 +196,30 @@ impl Core {
         }
     }
 
-    /// Asks the backend for its clock when the node's own has been set or the machine has slept:
-    /// the reading since the last answer may have stood still.
-    pub(crate) fn refresh_meter(self: &Arc<Self>) {
-        if self.basis() != Basis::Server {
-            return;
+    /// Has the backend asked for its clock, where ticks are planned by it and it was last heard
+    /// that long ago.
+    pub(crate) fn refresh_meter(&self, older_than: Duration) {
+        if self.basis() == Basis::Server && self.meter.age(Instant::now()) >= older_than {
+            self.stale.notify_one();
         }
-        let core = self.clone();
-        self.spawn(async move {
-            select! {
-                biased;
-                () = core.stopping.cancelled() => {}
-                () = core.ask_for_clock() => core.wake.notify_one(),
+    }
+
+    /// Asks for the backend's clock whenever told to, and once a second at most: a clock that
+    /// jitters is set all the time.
+    pub(crate) async fn keep_meter(self: Arc<Self>) {
+        let keep = async {
+            loop {
+                self.stale.notified().await;
+                self.ask_for_clock().await;
+                self.wake.notify_one();
+                sleep(REFRESH_PAUSE).await;
             }
-        });
+        };
+        select! {
+            biased;
+            () = self.stopping.cancelled() => {}
+            () = keep => {}
+        }
     }
 
     /// Asks until the backend answers, through the key of another job each time: what is stored

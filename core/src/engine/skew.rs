@@ -38,6 +38,8 @@ const GOOD_FOR: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(crate) struct SkewMeter {
     sample: Mutex<Option<Sample>>,
+    /// When an answer last told it.
+    heard: Mutex<Option<Instant>>,
 }
 
 impl SkewMeter {
@@ -45,6 +47,7 @@ impl SkewMeter {
     pub(crate) fn observe(&self, sent: Instant, received: Instant, server: Timestamp) {
         let uncertainty = received.saturating_duration_since(sent) / 2;
         let new = Sample { server, at: sent + uncertainty, uncertainty };
+        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(received);
         let mut sample = self.sample.lock().unwrap_or_else(PoisonError::into_inner);
         let keep = sample.is_some_and(|old| {
             let apart = new.server.duration_since(read(old, new.at)).unsigned_abs();
@@ -55,6 +58,12 @@ impl SkewMeter {
         if !keep {
             *sample = Some(new);
         }
+    }
+
+    /// How long ago it was last heard; no time at all if never, so that nobody asks who has none.
+    pub(crate) fn age(&self, now: Instant) -> Duration {
+        let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.map_or(Duration::ZERO, |at| now.saturating_duration_since(at))
     }
 
     /// What the backend's clock shows at that instant.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use tokio::time::Instant;
 
 use super::plan::{Basis, Clocks, Place, Plan};
 use crate::job::Definition;
@@ -24,6 +25,8 @@ pub(crate) struct Entry {
     number: u64,
     /// From when on this node answers for the job's ticks.
     pub(crate) since: Timestamp,
+    /// The same moment, before the clocks are known to agree.
+    pub(crate) registered: Instant,
     /// The newest tick that is answered or given up; what is later is looked for.
     pub(crate) cursor: Timestamp,
     /// The newest tick that was asked for and answered.
@@ -68,6 +71,7 @@ impl Table {
         &mut self,
         job: Arc<Definition>,
         cursor: Timestamp,
+        registered: Instant,
     ) -> Option<Registration> {
         if self.by_id.contains_key(&job.id) {
             return None;
@@ -79,6 +83,7 @@ impl Table {
             job,
             number,
             since: cursor,
+            registered,
             cursor,
             answered: None,
             next: None,

@@ -13,7 +13,7 @@ use super::misfire;
 use super::table::Due;
 
 /// The longest sleep: a clock that was set, or a machine that slept, is noticed after it.
-const NAP: Duration = Duration::from_secs(30);
+pub(crate) const NAP: Duration = Duration::from_secs(30);
 
 /// How many ticks are taken from the queue at a time, before other tasks have their turn.
 const BATCH: usize = 1_024;
@@ -31,8 +31,11 @@ pub(crate) async fn run(core: Arc<Core>) {
             if by.is_negative() {
                 core.set_back();
             }
-            core.refresh_meter();
+            // The reading since the last answer may have stood still.
+            core.refresh_meter(Duration::ZERO);
         }
+        // The backend's own clock may have been set.
+        core.refresh_meter(NAP);
         let mut taken = 0;
         while taken < BATCH {
             let Some(due) = core.table().take_due(core.clocks()) else {

@@ -7,7 +7,7 @@ use crate::job::Definition;
 use crate::{Occurrence, TickSpan};
 
 /// How many missed ticks are counted one by one.
-const COUNT_LIMIT: u64 = 1_000;
+pub(crate) const COUNT_LIMIT: u64 = 1_000;
 
 /// What is wrong with a schedule.
 #[derive(Clone, Debug)]

@@ -163,7 +163,28 @@ impl JobBuilder {
 
     /// Runs this future for each tick.
     ///
-    /// It is dropped when it may not go on. A panic is caught and recorded.
+    /// It is dropped when it may not go on; what it has spawned itself is its own to stop. A panic
+    /// is caught and recorded. It returns `()`, or a `Result<(), E>` for any error.
+    ///
+    /// The closure is called for each run, so what it needs is cloned into each future:
+    ///
+    /// ```
+    /// # use std::{sync::Arc, time::Duration};
+    /// # use tidelock::Job;
+    /// # struct Pool;
+    /// # impl Pool { async fn clean(&self) -> Result<(), std::io::Error> { Ok(()) } }
+    /// # fn main() -> Result<(), tidelock::ScheduleError> {
+    /// let pool = Arc::new(Pool);
+    /// let job = Job::new("cleaning").every(Duration::from_secs(60))?.run(move |_run| {
+    ///     let pool = pool.clone();
+    ///     async move {
+    ///         pool.clean().await?;
+    ///         Ok::<(), std::io::Error>(())
+    ///     }
+    /// });
+    /// # drop(job);
+    /// # Ok(()) }
+    /// ```
     pub fn run<F, Fut>(self, handler: F) -> Job
     where
         F: Fn(RunContext) -> Fut + Send + Sync + 'static,

@@ -36,6 +36,7 @@ pub use policy::Misfire;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug)]
+#[must_use = "a job does nothing until it is registered with a scheduler"]
 pub struct Job {
     settings: JobBuilder,
     handler: Handler,

@@ -17,7 +17,7 @@ pub enum Misfire {
     /// consumed by a run that is in the way. No limit on their lateness unless
     /// [`start_within`](crate::JobBuilder::start_within) is given.
     All {
-        /// How many at most.
+        /// How many at most. More than 1,000 are as good as 1,000: a node does not count further.
         max: u32,
     },
 }

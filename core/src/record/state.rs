@@ -23,7 +23,7 @@ pub enum SkipReason {
 pub enum RunState {
     /// Granted and not ended.
     Running,
-    /// The handler returned `Ok`.
+    /// The handler returned `Ok`, and had not been told to stop before.
     Succeeded,
     /// The handler returned an error.
     Failed,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::{Health, JobStatus};
 use crate::engine::{Core, EventStream, Fault, RunNowError, next_tick};
@@ -45,7 +46,7 @@ impl Control {
         let (core, job) = (&self.core, Arc::new(job));
         let now = core.clock.now();
         self.check_schedule(&job, now)?;
-        let Some(registration) = core.table().insert(job.clone(), now) else {
+        let Some(registration) = core.table().insert(job.clone(), now, Instant::now()) else {
             return Err(JobError::Duplicate(job.id.clone()));
         };
         core.settle(registration, &job, now);
@@ -63,7 +64,9 @@ impl Control {
     /// Takes a job out: whether there was one. A run of it goes on to its end and is recorded; a
     /// tick that is being asked for is still run if it is granted.
     pub fn remove(&self, id: &str) -> bool {
-        self.core.table().remove(id).is_some()
+        let removed = self.core.table().remove(id);
+        // What the handler owns is dropped here, with the table given back.
+        removed.is_some()
     }
 
     /// Puts a job in the place of the one of its id, or registers it if there is none. A run of
@@ -82,20 +85,20 @@ impl Control {
         let (job, now) = (Arc::new(Definition::check(job)?), core.clock.now());
         self.check_schedule(&job, now)?;
         let mut table = core.table();
-        let mut cursor = now;
-        let mut since = now;
-        if let Some(old) = table.remove(job.id.as_str())
-            && old.job.fingerprint == job.fingerprint
-        {
+        let (mut since, mut cursor, mut registered) = (now, now, Instant::now());
+        let old = table.remove(job.id.as_str());
+        if let Some(old) = old.as_ref().filter(|old| old.job.fingerprint == job.fingerprint) {
             // What is being asked for is left to the one who asks.
             cursor = old.asking().map_or(old.cursor, |tick| tick.at().max(old.cursor));
-            since = old.since;
+            (since, registered) = (old.since, old.registered);
         }
-        let registration = table.insert(job.clone(), cursor);
+        let registration = table.insert(job.clone(), cursor, registered);
         if let Some(entry) = registration.and_then(|it| table.entry(it)) {
             entry.since = since;
         }
         drop(table);
+        // What its handler owns is dropped with the table given back.
+        drop(old);
         if let Some(registration) = registration {
             core.settle(registration, &job, cursor);
             core.spawn(core.clone().look_up(registration, job));
@@ -214,9 +217,9 @@ impl Control {
 #[non_exhaustive]
 pub enum HistoryError {
     /// The id is none.
-    #[error("no history")]
+    #[error(transparent)]
     Id(#[from] crate::IdError),
     /// The backend could not be asked.
-    #[error("the backend could not be asked")]
+    #[error("the backend could not be asked: {0}")]
     Backend(#[from] BackendError),
 }

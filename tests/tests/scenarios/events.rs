@@ -5,6 +5,22 @@ use tidelock::{EventKind, RunState};
 use crate::fleet::{Diary, Fleet, at, job, ms, secs};
 
 #[tokio::test(start_paused = true)]
+async fn a_stream_ends_with_the_scheduler_although_a_control_is_kept() {
+    let (fleet, diary) = (Fleet::new(), Diary::default());
+    let node = fleet.node("a").job(job("j", "* * * * *", secs(5), &diary)).unwrap();
+    let node = node.start().await.unwrap();
+    let (control, mut events) = (node.control(), node.events());
+    tokio::time::sleep(secs(2)).await;
+    let _ = node.shutdown(secs(60)).await;
+    let mut last = None;
+    while let Some(event) = tokio::time::timeout(secs(1), events.next()).await.unwrap() {
+        last = Some(event.kind);
+    }
+    assert!(matches!(last, Some(EventKind::RunEnded { .. })), "{last:?}");
+    assert!(control.events().next().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_slow_listener_is_told_how_many_events_it_lost_and_holds_nothing_up() {
     let (fleet, diary) = (Fleet::new(), Diary::default());
     let node = fleet.node("a");

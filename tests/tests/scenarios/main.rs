@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod a_year;
+mod backend_clock;
 mod clock_jumps;
 mod clock_steps;
 mod context;
@@ -12,9 +13,13 @@ mod control;
 mod events;
 mod fail_closed;
 mod field_reports_d;
+mod first_look;
 mod fleet;
+mod fleet_at_random;
 mod frozen;
+mod half_failed;
 mod hour_off;
+mod in_a_row;
 mod isolation;
 mod late_and_spread;
 mod ledger;
@@ -33,6 +38,7 @@ mod same_name;
 mod shutdown;
 mod skew;
 mod storms;
+mod taken_out;
 mod timeouts;
 mod unheard;
 mod unstoppable;

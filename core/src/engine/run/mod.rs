@@ -210,6 +210,11 @@ impl Run {
             (_, Some(reason)) => stopped(reason),
             (_, None) => state,
         };
+        let error = error.or_else(|| match (state, self.job.timeout) {
+            (RunState::TimedOut, Some(timeout)) => Some(format!("timed out after {timeout:?}")),
+            (RunState::LockLost, _) => Some("the lock was lost, or not renewed in time".into()),
+            _ => None,
+        });
         let mut done = self.core.ended(self.record.clone(), state);
         if let Some(error) = error {
             done = done.with_error(error);

@@ -1,0 +1,84 @@
+//! What is half done when something fails.
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use tidelock::{
+    BackendError, Combined, Job, Occurrences, Record, RecordQuery, RecordStore, RunState, Schedule,
+};
+use tidelock_tests::{Fault, Faults, NodeSpawner, Op};
+use tokio::time::sleep;
+
+use crate::fleet::{Diary, Fleet, job, ms, secs};
+use crate::ledger::until;
+use crate::node::{lock, states};
+
+#[tokio::test(start_paused = true)]
+async fn a_manual_run_granted_unheard_leaves_no_lock_at_a_shutdown() {
+    let (fleet, diary) = (Fleet::new(), Diary::default());
+    let way = Faults::new(fleet.backend.clone());
+    let node = fleet.node_over(way.clone(), fleet.clock.clone(), "a");
+    let node = node.job(job("j", "0 0 * * *", secs(1), &diary)).unwrap().start().await.unwrap();
+    sleep(secs(1)).await;
+    way.next(Op::Begin, Fault::LoseReply);
+    let control = node.control();
+    let stop = async {
+        sleep(ms(1)).await;
+        node.shutdown(secs(10)).await
+    };
+    let (asked, report) = tokio::join!(control.run_now("j"), stop);
+    assert!(asked.is_ok() && report.cancelled == 0, "{asked:?}");
+    assert_eq!(lock(&fleet, "j").await.held, None);
+    assert_eq!(states(&fleet, "j").await, [RunState::Succeeded]);
+}
+
+#[derive(Debug)]
+struct Panics;
+
+impl Occurrences for Panics {
+    fn next_after(&self, _: Timestamp) -> Option<Timestamp> {
+        panic!("no schedule at all")
+    }
+    fn name(&self) -> String {
+        "panics".to_owned()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_scheduler_that_did_not_start_leaves_no_task() {
+    let fleet = Fleet::new();
+    let way = Faults::new(fleet.backend.clone());
+    way.link().cut();
+    let process = NodeSpawner::new();
+    let node = fleet.node_over(way, fleet.clock.clone(), "a").spawner(process.clone());
+    let node = node.job(job("j", "* * * * *", secs(1), &Diary::default())).unwrap();
+    let bad = Job::new("bad").schedule(Schedule::custom(Panics)).run(|_| async {});
+    assert!(node.job(bad).unwrap().start().await.is_err());
+    sleep(secs(10)).await;
+    assert_eq!(process.tasks(), 0);
+}
+
+/// Records that panic.
+#[derive(Debug)]
+struct NoRecords;
+
+#[async_trait]
+impl RecordStore for NoRecords {
+    async fn save(&self, _: &Record) -> Result<(), BackendError> {
+        panic!("no save")
+    }
+    async fn list(&self, _: &RecordQuery) -> Result<Vec<Record>, BackendError> {
+        panic!("no list")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_whose_store_panics_hold_up_no_run() {
+    let (fleet, diary) = (Fleet::new(), Diary::default());
+    let both = Combined::new(fleet.backend.clone(), NoRecords);
+    let node = fleet.node_over(both, fleet.clock.clone(), "a");
+    let node = node.job(job("j", "* * * * *", secs(1), &diary)).unwrap().start().await.unwrap();
+    until(&fleet, "2026-01-01T12:02:30Z").await;
+    assert_eq!(diary.count("end"), 3);
+    assert_eq!(lock(&fleet, "j").await.held, None);
+    let _ = node.shutdown(secs(1)).await;
+}
