@@ -20,17 +20,18 @@ impl Core {
         begun: Begun,
         granted: Granted,
     ) -> Next {
-        let Asking { due, tick, .. } = &*asking;
-        let (job, occurrence) = (&due.job, tick.occurrence);
-        if let Some(error) = &begun.unsaved {
-            self.failed(Some(&job.id), error);
-        }
+        let (registration, occurrence) = (asking.due.registration, asking.tick.occurrence);
         let open = matches!(
             begun.acquisition,
             Acquisition::TooEarly { .. } | Acquisition::Held(_)
         );
-        if !open && let Some(entry) = self.table().entry(due.registration) {
-            entry.answered = Some(occurrence.at());
+        if !open && let Some(entry) = self.table().entry(registration) {
+            asking.heard = entry.answered.replace(occurrence.at());
+        }
+        let due = &asking.due;
+        let job = &due.job;
+        if let Some(error) = &begun.unsaved {
+            self.failed(Some(&job.id), error);
         }
         match begun.acquisition {
             Acquisition::Granted(grant) => {

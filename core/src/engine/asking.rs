@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::Core;
@@ -22,6 +23,8 @@ pub(crate) struct Asking {
     pub(super) running: Record,
     /// When a request was last sent whose outcome is unknown.
     pub(super) unknown: Option<Instant>,
+    /// The newest tick that this node had an answer about before.
+    pub(super) heard: Option<Timestamp>,
     /// The waits while another run holds the lock.
     pub(super) held: Backoff,
     pub(super) held_before: bool,
@@ -81,6 +84,7 @@ impl Core {
             request,
             running,
             unknown: None,
+            heard: None,
             held,
             held_before: false,
         }

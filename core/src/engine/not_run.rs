@@ -21,6 +21,10 @@ impl Core {
             .table()
             .entry(registration)
             .map_or(due.since, |entry| entry.since);
+        if previous.is_some_and(|mark| Some(mark.occurrence.at()) > asking.heard) {
+            // Others moved the mark without this node's hearing how: to a tick that ran, it may be.
+            self.ends_streak(registration);
+        }
         let after = match previous {
             Some(mark) if mark.fingerprint == job.fingerprint => {
                 if mark.occurrence.at() == due.cursor && occurrence == due.next {

@@ -19,6 +19,7 @@ mod fleet_at_random;
 mod frozen;
 mod half_failed;
 mod hour_off;
+mod in_a_row;
 mod isolation;
 mod late_and_spread;
 mod ledger;
