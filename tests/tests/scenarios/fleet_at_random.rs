@@ -55,7 +55,7 @@ fn schedules() -> Vec<(&'static str, Schedule)> {
 }
 
 /// A job whose handler works in steps of 50 ms, for up to `most` of them.
-fn job(id: &'static str, schedule: Schedule, seed: u64, seen: &Shared) -> Job {
+fn job(id: &'static str, schedule: Schedule, seen: &Shared) -> Job {
     let (ttl, most) = match id {
         "short" => (ms(700), 12),
         "long" => (ms(2_000), 160),
@@ -70,7 +70,7 @@ fn job(id: &'static str, schedule: Schedule, seed: u64, seen: &Shared) -> Job {
         let seen = seen.clone();
         async move {
             seen.lock().unwrap().called(&run);
-            let steps = (run.run_id().get() as u64 ^ seed) % most;
+            let steps = run.run_id().get() % most;
             for _ in 0..steps {
                 tokio::time::sleep(ms(50)).await;
                 seen.lock().unwrap().works(&run);
@@ -111,7 +111,7 @@ async fn member(
         .spawner(process.clone())
         .clock_policy(policy);
     for (id, schedule) in schedules() {
-        node = node.job(job(id, schedule, seed, seen)).unwrap();
+        node = node.job(job(id, schedule, seen)).unwrap();
     }
     if random.random_range(0..3) == 0 {
         node = node.max_running(random.random_range(1..3));
@@ -178,7 +178,7 @@ async fn fleet_at_random(seed: u64, deaths: bool) {
             }
             9 => {
                 let (id, schedule) = schedules().swap_remove(random.random_range(0..3));
-                let new = job(id, schedule, seed, &seen);
+                let new = job(id, schedule, &seen);
                 nodes[at].scheduler.replace(new).unwrap();
             }
             10 | 11 => {

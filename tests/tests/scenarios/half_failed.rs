@@ -26,10 +26,12 @@ async fn a_manual_run_granted_unheard_leaves_no_lock_at_a_shutdown() {
     sleep(secs(1)).await;
     way.next(Op::Begin, Fault::LoseReply);
     let control = node.control();
-    let asked = tokio::spawn(async move { control.run_now("j").await });
-    sleep(ms(1)).await;
-    let _ = node.shutdown(secs(10)).await;
-    assert!(asked.await.unwrap().is_ok());
+    let stop = async {
+        sleep(ms(1)).await;
+        node.shutdown(secs(10)).await
+    };
+    let (asked, report) = tokio::join!(control.run_now("j"), stop);
+    assert!(asked.is_ok() && report.cancelled == 0, "{asked:?}");
     assert_eq!(lock(&fleet, "j").await.held, None);
     assert_eq!(states(&fleet, "j").await, [RunState::Succeeded]);
 }
