@@ -30,9 +30,7 @@ impl KeyState {
             return self.consume(request, reason, None, previous, now);
         }
         if let Some(lock) = &self.lock {
-            let due = request
-                .occurrence
-                .is_some_and(|occurrence| occurrence.at() <= now.wall);
+            let due = request.occurrence.is_some_and(|occurrence| occurrence.at() <= now.wall);
             if due && request.if_held == IfHeld::Consume {
                 let in_the_way = Some(lock.held.run_id);
                 return self.consume(request, SkipReason::Overlap, in_the_way, previous, now);
@@ -68,9 +66,7 @@ impl KeyState {
         let ahead = point.occurrence.at().duration_since(wall);
         let allowed = SignedDuration::try_from(request.max_ahead).unwrap_or(SignedDuration::MAX);
         let by = ahead.saturating_sub(allowed);
-        (by > SignedDuration::ZERO).then(|| Acquisition::TooEarly {
-            by: by.unsigned_abs(),
-        })
+        (by > SignedDuration::ZERO).then(|| Acquisition::TooEarly { by: by.unsigned_abs() })
     }
 
     fn taken(&self, mark: &Mark) -> Acquisition {
@@ -86,12 +82,7 @@ impl KeyState {
         previous: Option<MarkPoint>,
         now: Moment,
     ) -> Acquisition {
-        self.move_mark(
-            request,
-            Moved::Consumed { reason, blocked_by },
-            previous,
-            now,
-        );
+        self.move_mark(request, Moved::Consumed { reason, blocked_by }, previous, now);
         Acquisition::Consumed(Consumed::new(reason, blocked_by, previous))
     }
 
@@ -140,11 +131,7 @@ impl KeyState {
         previous: Option<MarkPoint>,
     ) -> Acquisition {
         let others = self.open_runs.iter().filter(|run| run.token != token);
-        Acquisition::Granted(Grant::new(
-            lease(request, token),
-            previous,
-            others.cloned().collect(),
-        ))
+        Acquisition::Granted(Grant::new(lease(request, token), previous, others.cloned().collect()))
     }
 
     /// Larger than the last one, and than any from before this store lost its memory.
@@ -156,12 +143,7 @@ impl KeyState {
 }
 
 fn lease(request: &AcquireRequest, token: FencingToken) -> Lease {
-    Lease::new(
-        request.key.clone(),
-        request.holder.clone(),
-        request.run_id,
-        token,
-    )
+    Lease::new(request.key.clone(), request.holder.clone(), request.run_id, token)
 }
 
 #[cfg(test)]
@@ -203,19 +185,13 @@ mod tests {
         let released = backend.release(&grant.lease).await.unwrap().value;
         assert_eq!(released, Release::Released);
         let late = acquire(&backend, &ask(2, 60)).await;
-        assert!(
-            matches!(&late, Acquisition::AlreadyTaken(t) if !t.running),
-            "{late:?}"
-        );
+        assert!(matches!(&late, Acquisition::AlreadyTaken(t) if !t.running), "{late:?}");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_lock_is_held_for_its_ttl_by_tokios_time_and_not_longer() {
         let backend = MemoryBackend::new();
-        assert!(matches!(
-            acquire(&backend, &ask(1, 60)).await,
-            Acquisition::Granted(_)
-        ));
+        assert!(matches!(acquire(&backend, &ask(1, 60)).await, Acquisition::Granted(_)));
         tokio::time::sleep(TTL - Duration::from_millis(1)).await;
         let held = acquire(&backend, &ask(2, 120)).await;
         assert!(
@@ -227,9 +203,6 @@ mod tests {
             panic!("an expired lock is still held");
         };
         assert_eq!(grant.abandoned.len(), 1);
-        assert!(matches!(
-            acquire(&backend, &ask(1, 60)).await,
-            Acquisition::AlreadyTaken(_)
-        ));
+        assert!(matches!(acquire(&backend, &ask(1, 60)).await, Acquisition::AlreadyTaken(_)));
     }
 }

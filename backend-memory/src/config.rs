@@ -18,10 +18,7 @@ pub(crate) struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            keep: 100,
-            max_age: Duration::from_secs(7 * 24 * 60 * 60),
-        }
+        Self { keep: 100, max_age: Duration::from_secs(7 * 24 * 60 * 60) }
     }
 }
 

@@ -51,11 +51,7 @@ impl History {
             None => {
                 let sequence = self.next;
                 self.next += 1;
-                self.shelf(not_run).insert(Entry {
-                    sequence,
-                    saved: now,
-                    record,
-                });
+                self.shelf(not_run).insert(Entry { sequence, saved: now, record });
                 sequence
             }
         };
@@ -82,11 +78,7 @@ impl History {
     }
 
     fn shelf(&mut self, not_run: bool) -> &mut Shelf {
-        if not_run {
-            &mut self.not_run
-        } else {
-            &mut self.runs
-        }
+        if not_run { &mut self.not_run } else { &mut self.runs }
     }
 
     fn trim(&mut self, not_run: bool, now: Instant, limits: Limits) {
@@ -164,10 +156,7 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits = Limits {
-        keep: 2,
-        max_age: Duration::from_secs(60),
-    };
+    const LIMITS: Limits = Limits { keep: 2, max_age: Duration::from_secs(60) };
 
     fn record(number: u128, state: RunState) -> Record {
         let (job, node) = (JobId::new("job").unwrap(), NodeId::new("node").unwrap());

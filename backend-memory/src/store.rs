@@ -114,16 +114,11 @@ impl Store {
     pub(crate) fn list(&self, query: &RecordQuery) -> Vec<Record> {
         let (now, max_age) = (self.now().instant, self.limits.max_age);
         let job = self.jobs.get(&query.job);
-        job.map_or_else(Vec::new, |job| {
-            job.history.newest(query.limit, now, max_age)
-        })
+        job.map_or_else(Vec::new, |job| job.history.newest(query.limit, now, max_age))
     }
 
     fn now(&self) -> Moment {
-        Moment {
-            instant: Instant::now(),
-            wall: self.clock.now(),
-        }
+        Moment { instant: Instant::now(), wall: self.clock.now() }
     }
 
     fn job(&mut self, id: &JobId) -> &mut Job {

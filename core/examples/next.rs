@@ -32,17 +32,11 @@ fn main() -> ExitCode {
 
 fn options() -> Result<Options, String> {
     // Text that is not Unicode is no expression, and its replacement says so.
-    let mut arguments = std::env::args_os()
-        .skip(1)
-        .map(|a| a.to_string_lossy().into_owned());
+    let mut arguments = std::env::args_os().skip(1).map(|a| a.to_string_lossy().into_owned());
     let (mut expression, mut zone, mut from) = (None, None, None);
     let (mut count, mut explain) = (5, false);
     while let Some(argument) = arguments.next() {
-        let mut value = || {
-            arguments
-                .next()
-                .ok_or(format!("{argument} needs a value\n{USAGE}"))
-        };
+        let mut value = || arguments.next().ok_or(format!("{argument} needs a value\n{USAGE}"));
         match argument.as_str() {
             "--zone" => zone = Some(value()?),
             "--from" => {
@@ -64,12 +58,7 @@ fn options() -> Result<Options, String> {
     if let Some(zone) = zone {
         schedule = schedule.time_zone(&zone).map_err(|e| e.to_string())?;
     }
-    Ok(Options {
-        schedule,
-        from: from.unwrap_or_else(now),
-        count,
-        explain,
-    })
+    Ok(Options { schedule, from: from.unwrap_or_else(now), count, explain })
 }
 
 #[allow(clippy::disallowed_methods)] // a program of its own, with no scheduler whose clock to share
@@ -78,12 +67,7 @@ fn now() -> Timestamp {
 }
 
 fn print(options: &Options) -> std::io::Result<()> {
-    let Options {
-        schedule,
-        from,
-        count,
-        explain,
-    } = options;
+    let Options { schedule, from, count, explain } = options;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     if *explain {
         writeln!(out, "{}", schedule.describe())?;
@@ -92,9 +76,8 @@ fn print(options: &Options) -> std::io::Result<()> {
         }
         return out.flush();
     }
-    let ticks = std::iter::successors(schedule.next_after(*from), |&tick| {
-        schedule.next_after(tick)
-    });
+    let ticks =
+        std::iter::successors(schedule.next_after(*from), |&tick| schedule.next_after(tick));
     for tick in ticks.take(*count) {
         writeln!(out, "{tick}")?;
     }

@@ -34,11 +34,7 @@ fn check(what: &'static str, id: &str) -> Result<(), IdError> {
         return Ok(());
     };
     let found = id.chars().take(64).collect();
-    Err(IdError {
-        what,
-        found,
-        reason,
-    })
+    Err(IdError { what, found, reason })
 }
 
 macro_rules! id_type {

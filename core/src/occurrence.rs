@@ -19,9 +19,7 @@ impl Occurrence {
     /// The occurrence at that instant, or `None` when it is no whole millisecond or out of range.
     pub fn new(at: Timestamp) -> Option<Self> {
         let whole = at.subsec_nanosecond() % 1_000_000 == 0;
-        whole
-            .then(|| Self::from_millisecond(at.as_millisecond()))
-            .flatten()
+        whole.then(|| Self::from_millisecond(at.as_millisecond())).flatten()
     }
 
     /// The occurrence that many milliseconds after 1970-01-01T00:00:00Z, if in range.
@@ -62,10 +60,7 @@ mod tests {
         assert!(Timestamp::from_millisecond(Occurrence::MAX.0).is_ok());
         assert_eq!(Occurrence::new(Timestamp::MAX), None);
         assert_eq!(Occurrence::new(Timestamp::MIN), None);
-        assert_eq!(
-            Occurrence::new("2026-01-01T00:00:00.0005Z".parse().unwrap()),
-            None
-        );
+        assert_eq!(Occurrence::new("2026-01-01T00:00:00.0005Z".parse().unwrap()), None);
         let tick = Occurrence::new("2026-01-01T00:00:00.5Z".parse().unwrap()).unwrap();
         assert_eq!(tick.to_string(), "2026-01-01T00:00:00.5Z");
     }

@@ -46,9 +46,7 @@ impl FromStr for RunId {
         if text.len() != 32 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
             return Err(RunIdError(()));
         }
-        u128::from_str_radix(text, 16)
-            .map(Self)
-            .map_err(|_| RunIdError(()))
+        u128::from_str_radix(text, 16).map(Self).map_err(|_| RunIdError(()))
     }
 }
 
@@ -97,12 +95,7 @@ mod tests {
         let id = RunId::new(0x00ab_cdef);
         assert_eq!(id.to_string().len(), 32);
         assert_eq!(id.to_string().parse(), Ok(id));
-        for bad in [
-            "",
-            "00",
-            "+0000000000000000000000000000000",
-            &"é".repeat(16),
-        ] {
+        for bad in ["", "00", "+0000000000000000000000000000000", &"é".repeat(16)] {
             assert!(bad.parse::<RunId>().is_err(), "{bad:?}");
         }
     }

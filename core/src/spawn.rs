@@ -23,10 +23,7 @@ pub trait Spawner: Debug + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokioSpawner;
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the one place where tasks are given to tokio"
-)]
+#[expect(clippy::disallowed_methods, reason = "the one place where tasks are given to tokio")]
 impl Spawner for TokioSpawner {
     fn spawn(&self, task: Task) {
         drop(tokio::spawn(task));

@@ -25,9 +25,7 @@ fn ticks_in_utc_are_croners() {
     let (mut ticks, mut refused) = (0_u64, 0_u64);
     for _ in 0..cases(20_000) {
         let Expression { ours, croner } = Expression::random(&mut rng);
-        let theirs = croner
-            .parse::<croner::Cron>()
-            .unwrap_or_else(|e| panic!("`{croner}`: {e}"));
+        let theirs = croner.parse::<croner::Cron>().unwrap_or_else(|e| panic!("`{croner}`: {e}"));
         let schedule = match Schedule::cron(&ours) {
             Ok(schedule) => schedule,
             Err(error) => {

@@ -24,10 +24,7 @@ struct Random {
 impl Random {
     fn new(rng: Rng) -> Self {
         let database = TimeZoneDatabase::bundled();
-        Self {
-            rng,
-            zones: database.available().map(|name| name.to_string()).collect(),
-        }
+        Self { rng, zones: database.available().map(|name| name.to_string()).collect() }
     }
 
     /// Any expression that fires, in any zone, with any rules.
@@ -70,9 +67,7 @@ impl Random {
         if rng.percent(50) {
             return t;
         }
-        let zone = TimeZoneDatabase::bundled()
-            .get(rng.pick(&self.zones).as_str())
-            .unwrap();
+        let zone = TimeZoneDatabase::bundled().get(rng.pick(&self.zones).as_str()).unwrap();
         match zone.following(t).next() {
             Some(change) => {
                 let off = SignedDuration::from_secs(rng.between(-10_800, 10_800));
@@ -96,36 +91,22 @@ fn the_next_tick_is_later_and_the_same_from_all_instants_before_it() {
                 break;
             };
             assert!(tick > t, "{schedule} after {t} gave {tick}");
-            assert_eq!(
-                tick.subsec_nanosecond(),
-                0,
-                "{schedule} after {t} gave {tick}"
-            );
+            assert_eq!(tick.subsec_nanosecond(), 0, "{schedule} after {t} gave {tick}");
             let before = [tick - SignedDuration::from_millis(1), tick - NANOSECOND];
             for before in before.into_iter().filter(|&before| before >= t) {
-                assert_eq!(
-                    schedule.next_after(before),
-                    Some(tick),
-                    "{schedule} after {before}"
-                );
+                assert_eq!(schedule.next_after(before), Some(tick), "{schedule} after {before}");
             }
             // Somewhere between them, too.
             let span = tick.as_second() - t.as_second();
             let between = t + SignedDuration::from_secs(random.rng.between(0, span - 1).max(0));
             if between < tick {
-                assert_eq!(
-                    schedule.next_after(between),
-                    Some(tick),
-                    "{schedule} after {between}"
-                );
+                assert_eq!(schedule.next_after(between), Some(tick), "{schedule} after {between}");
             }
             t = tick;
             ticks += 1;
         }
         if schedule.next_after(t).is_none() {
-            let later = t
-                .checked_add(SignedDuration::from_hours(24 * 365))
-                .unwrap_or(t);
+            let later = t.checked_add(SignedDuration::from_hours(24 * 365)).unwrap_or(t);
             assert_eq!(schedule.next_after(later), None, "{schedule} ended at {t}");
         }
     }
@@ -161,19 +142,10 @@ fn the_newest_tick_of_a_span_and_their_number_are_those_of_a_walk() {
         };
         let within = ticks.iter().filter(|&&tick| tick <= through).count() as u64;
         let newest = ticks.iter().rfind(|&&tick| tick <= through).copied();
-        assert_eq!(
-            schedule.newest_between(after, through),
-            newest,
-            "{schedule} {after} {through}"
-        );
-        let TickCount {
-            count, at_least, ..
-        } = schedule.count_between(after, through, limit);
+        assert_eq!(schedule.newest_between(after, through), newest, "{schedule} {after} {through}");
+        let TickCount { count, at_least, .. } = schedule.count_between(after, through, limit);
         if at_least {
-            assert!(
-                count == limit && within > limit,
-                "{schedule} {after} {through} {limit}"
-            );
+            assert!(count == limit && within > limit, "{schedule} {after} {through} {limit}");
         } else {
             assert_eq!(count, within, "{schedule} {after} {through} {limit}");
         }
@@ -265,10 +237,7 @@ fn ask(schedule: &Schedule, t: Timestamp) {
     schedule.newest_between(Timestamp::MIN, t);
     schedule.count_between(t, Timestamp::MAX, 3);
     assert!(!schedule.describe().is_empty());
-    let explained = schedule
-        .explain(t, 2)
-        .filter(|tick| tick.is_tick())
-        .map(|tick| tick.instant);
+    let explained = schedule.explain(t, 2).filter(|tick| tick.is_tick()).map(|tick| tick.instant);
     let ticks = std::iter::successors(schedule.next_after(t), |&t| schedule.next_after(t)).take(2);
     assert!(explained.eq(ticks), "{schedule} after {t}");
     schedule.fingerprint();
@@ -292,19 +261,10 @@ fn no_text_makes_a_schedule_panic_and_every_error_is_safe_to_print() {
             Err(error) => {
                 refused += 1;
                 let shown = error.to_string();
-                assert!(
-                    shown.chars().all(|c| c == '\n' || (' '..='~').contains(&c)),
-                    "{shown:?}"
-                );
-                assert!(
-                    shown.len() < 2_000 && !error.expected().is_empty(),
-                    "{shown:?}"
-                );
+                assert!(shown.chars().all(|c| c == '\n' || (' '..='~').contains(&c)), "{shown:?}");
+                assert!(shown.len() < 2_000 && !error.expected().is_empty(), "{shown:?}");
                 let column = error.column().unwrap();
-                assert!(
-                    (1..=text.chars().count() + 1).contains(&column),
-                    "{text:?}: {column}"
-                );
+                assert!((1..=text.chars().count() + 1).contains(&column), "{text:?}: {column}");
                 let lines = shown.lines().collect::<Vec<_>>();
                 assert_eq!(lines.len(), 3, "{shown}");
                 assert!(lines[2].len() <= lines[1].len() + 1, "{shown}");
@@ -320,17 +280,12 @@ fn schedules_that_read_alike_tick_alike() {
     let mut random = Random::new(rng);
     let mut known = HashMap::<String, Schedule>::new();
     // Few values, so that many expressions are nearly the same.
-    let times = [
-        "*", "0", "2", "*/2", "0,2", "2,0", "0-2", "*/2,1", "1,*/2", "*/60", "2-5/3", "2/30",
-    ];
-    let hours = [
-        "*", "2", "*/2", "0,2", "1-3", "2,*/12", "*/12,2", "*/24", "0",
-    ];
+    let times =
+        ["*", "0", "2", "*/2", "0,2", "2,0", "0-2", "*/2,1", "1,*/2", "*/60", "2-5/3", "2/30"];
+    let hours = ["*", "2", "*/2", "0,2", "1-3", "2,*/12", "*/12,2", "*/24", "0"];
     let days = ["*", "1", "L", "LW", "1W", "1-31", "*/2", "1,L", "31"];
     let months = ["*", "2", "3", "*/3", "3,10", "JAN-DEC"];
-    let weekdays = [
-        "*", "0", "7", "5-1", "1-5", "SUN#1", "0L", "*/2", "0-6", "7,1",
-    ];
+    let weekdays = ["*", "0", "7", "5-1", "1-5", "SUN#1", "0L", "*/2", "0-6", "7,1"];
     let (mut alike, mut apart) = (0, 0);
     for _ in 0..cases(30_000) {
         let rng = &mut random.rng;
@@ -339,11 +294,7 @@ fn schedules_that_read_alike_tick_alike() {
         for (index, field) in fields.iter().enumerate() {
             // Most of them plain, so that the same ones come up again.
             let plain = if index < 2 { "2" } else { "*" };
-            expression += if rng.percent(40) {
-                plain
-            } else {
-                *rng.pick::<&str>(field)
-            };
+            expression += if rng.percent(40) { plain } else { *rng.pick::<&str>(field) };
             expression.push(' ');
         }
         let Ok(mut schedule) = Schedule::cron(&expression) else {
@@ -365,27 +316,16 @@ fn schedules_that_read_alike_tick_alike() {
             continue;
         }
         apart += 1;
-        for start in [
-            "2027-03-27T22:00:00Z",
-            "2027-10-30T22:00:00Z",
-            "2028-02-28T00:00:00Z",
-        ] {
+        for start in ["2027-03-27T22:00:00Z", "2027-10-30T22:00:00Z", "2028-02-28T00:00:00Z"] {
             let mut t: Timestamp = start.parse().unwrap();
             for _ in 0..60 {
                 let tick = schedule.next_after(t);
                 let text = schedule.describe();
-                assert_eq!(
-                    tick,
-                    other.next_after(t),
-                    "{text}: {schedule} and {other} after {t}"
-                );
+                assert_eq!(tick, other.next_after(t), "{text}: {schedule} and {other} after {t}");
                 let Some(tick) = tick else { break };
                 t = tick;
             }
         }
     }
-    println!(
-        "{} descriptions, {alike} again, {apart} for another spelling",
-        known.len()
-    );
+    println!("{} descriptions, {alike} again, {apart} for another spelling", known.len());
 }

@@ -19,9 +19,7 @@ fn assert_ticks(expression: &str, from: &str, expected: &[&str]) {
     let schedule = Schedule::cron(expression).unwrap_or_else(|error| panic!("{error}"));
     let mut t = at(from);
     for expected in expected {
-        let tick = schedule
-            .next_after(t)
-            .unwrap_or_else(|| panic!("{expression} ended at {t}"));
+        let tick = schedule.next_after(t).unwrap_or_else(|| panic!("{expression} ended at {t}"));
         assert_eq!(tick, at(expected), "`{expression}` after {t}");
         t = tick;
     }
@@ -41,19 +39,10 @@ fn an_impossible_date_is_refused_and_never_due_at_once() {
 
 #[test]
 fn dates_that_no_month_has_are_refused() {
-    for expression in [
-        "0 0 30 2 *",
-        "0 0 31 2 *",
-        "0 0 31 4,6,9,11 *",
-        "* * 31 2 *",
-    ] {
+    for expression in ["0 0 30 2 *", "0 0 31 2 *", "0 0 31 4,6,9,11 *", "* * 31 2 *"] {
         assert_eq!(refused(expression), Kind::NeverFires, "{expression}");
     }
-    for expression in [
-        "0 0 31W 2,4,6,9,11 *",
-        "0 0 0 29 2 * 2097-2100",
-        "0 0 0 ? 2 MON#5 2027",
-    ] {
+    for expression in ["0 0 31W 2,4,6,9,11 *", "0 0 0 29 2 * 2097-2100", "0 0 0 ? 2 MON#5 2027"] {
         assert_eq!(refused(expression), Kind::NeverFires, "{expression}");
     }
 }
@@ -68,28 +57,15 @@ fn a_date_that_no_month_has_fires_on_the_weekday_beside_it() {
 
 #[test]
 fn full_names_are_refused() {
-    for expression in [
-        "0 0 * * monday",
-        "0 0 * Sept *",
-        "0 0 * * Sunday",
-        "0 0 * June *",
-    ] {
+    for expression in ["0 0 * * monday", "0 0 * Sept *", "0 0 * * Sunday", "0 0 * June *"] {
         assert_eq!(refused(expression), Kind::Syntax, "{expression}");
     }
 }
 
 #[test]
 fn a_day_field_is_a_restriction_by_its_spelling() {
-    assert_ticks(
-        "0 0 1-31 * 4",
-        "2024-12-01",
-        &["2024-12-02", "2024-12-03", "2024-12-04"],
-    );
-    assert_ticks(
-        "0 0 * * 4",
-        "2024-12-01",
-        &["2024-12-05", "2024-12-12", "2024-12-19"],
-    );
+    assert_ticks("0 0 1-31 * 4", "2024-12-01", &["2024-12-02", "2024-12-03", "2024-12-04"]);
+    assert_ticks("0 0 * * 4", "2024-12-01", &["2024-12-05", "2024-12-12", "2024-12-19"]);
     let either = ["2026-01-02", "2026-01-09", "2026-01-13", "2026-01-16"];
     assert_ticks("0 0 13 * 5", "2026-01-01", &either);
 }
@@ -104,12 +80,7 @@ fn a_stepped_day_field_is_a_restriction() {
 
 #[test]
 fn a_step_from_a_number_goes_to_the_end_of_the_field() {
-    let quarters = [
-        "2026-01-01T00:05",
-        "2026-01-01T00:20",
-        "2026-01-01T00:35",
-        "2026-01-01T00:50",
-    ];
+    let quarters = ["2026-01-01T00:05", "2026-01-01T00:20", "2026-01-01T00:35", "2026-01-01T00:50"];
     assert_ticks("5/15 * * * *", "2026-01-01", &quarters);
     let days = ["2023-11-02T15:25", "2023-11-05T15:25", "2023-11-08T15:25"];
     assert_ticks("25 15 2/3 * *", "2023-11-01", &days);
@@ -134,14 +105,8 @@ fn absurd_numbers_and_lengths_are_refused() {
 
 #[test]
 fn weekday_numbers_count_from_sunday_as_zero() {
-    let mut weekdays = [
-        "2024-06-12",
-        "2024-06-13",
-        "2024-06-14",
-        "2024-06-17",
-        "2024-06-18",
-    ]
-    .map(str::to_owned);
+    let mut weekdays =
+        ["2024-06-12", "2024-06-13", "2024-06-14", "2024-06-17", "2024-06-18"].map(str::to_owned);
     weekdays.iter_mut().for_each(|day| day.push_str("T18:30"));
     let weekdays = weekdays.each_ref().map(String::as_str);
     assert_ticks("30 18 * * 1-5", "2024-06-11T19:00", &weekdays);
@@ -154,21 +119,11 @@ fn weekday_numbers_count_from_sunday_as_zero() {
 fn the_nth_and_the_last_weekday_of_a_month_are_found() {
     let second_sundays = ["2024-12-08", "2025-01-12", "2025-02-09"];
     assert_ticks("0 0 * * 7#2", "2024-11-19", &second_sundays);
-    let fourth_saturdays = [
-        "2024-08-24",
-        "2024-09-28",
-        "2024-10-26",
-        "2024-11-23",
-        "2024-12-28",
-    ];
+    let fourth_saturdays = ["2024-08-24", "2024-09-28", "2024-10-26", "2024-11-23", "2024-12-28"];
     assert_ticks("0 0 * * 6#4", "2024-08-02", &fourth_saturdays);
     let fifth_mondays = ["2024-12-30T09:00", "2025-03-31T09:00", "2025-06-30T09:00"];
     assert_ticks("0 9 * * 1#5", "2024-10-22", &fifth_mondays);
-    assert_ticks(
-        "0 0 * * 5L",
-        "2024-07-11",
-        &["2024-07-26", "2024-08-30", "2024-09-27"],
-    );
+    assert_ticks("0 0 * * 5L", "2024-07-11", &["2024-07-26", "2024-08-30", "2024-09-27"]);
     assert_eq!(refused("0 0 * * 1#0"), Kind::OutOfRange);
     assert_eq!(refused("0 0 * * 1#6"), Kind::OutOfRange);
 }
@@ -176,13 +131,9 @@ fn the_nth_and_the_last_weekday_of_a_month_are_found() {
 #[test]
 fn blanks_round_and_between_fields_do_not_count() {
     let years = ["2026-09-12", "2027-09-12", "2028-09-12"];
-    for expression in [
-        "0 0 12 9 *",
-        "0 0 12 9 * ",
-        "   0 0 12 9 *",
-        "0\t0\t12 9 *",
-        "0  0   12 9  *\n",
-    ] {
+    for expression in
+        ["0 0 12 9 *", "0 0 12 9 * ", "   0 0 12 9 *", "0\t0\t12 9 *", "0  0   12 9  *\n"]
+    {
         assert_ticks(expression, "2026-01-01", &years);
     }
 }
@@ -207,11 +158,7 @@ fn junk_is_refused_and_its_field_named() {
         ("* * * * 1\u{202e}", Kind::Syntax, Some(Field::DayOfWeek)),
     ] {
         let error = Schedule::cron(expression).unwrap_err();
-        assert_eq!(
-            (error.kind(), error.field()),
-            (kind, field),
-            "{expression:?}"
-        );
+        assert_eq!((error.kind(), error.field()), (kind, field), "{expression:?}");
     }
 }
 
@@ -219,23 +166,9 @@ fn junk_is_refused_and_its_field_named() {
 fn the_number_of_fields_alone_decides_what_the_first_one_is() {
     let hours = ["2026-01-01T01:00", "2026-01-01T02:00", "2026-01-01T03:00"];
     assert_ticks("0 0 * * * *", "2026-01-01", &hours);
-    assert_ticks(
-        "0 0 * * *",
-        "2026-01-01",
-        &["2026-01-02", "2026-01-03", "2026-01-04"],
-    );
-    assert_ticks(
-        "0 0 ? * ?",
-        "2026-01-01",
-        &["2026-01-02", "2026-01-03", "2026-01-04"],
-    );
-    for expression in [
-        "? * * * *",
-        "* ? * * *",
-        "0 0 ?,1 * *",
-        "0 0 ?/2 * *",
-        "0 0 * ? *",
-    ] {
+    assert_ticks("0 0 * * *", "2026-01-01", &["2026-01-02", "2026-01-03", "2026-01-04"]);
+    assert_ticks("0 0 ? * ?", "2026-01-01", &["2026-01-02", "2026-01-03", "2026-01-04"]);
+    for expression in ["? * * * *", "* ? * * *", "0 0 ?,1 * *", "0 0 ?/2 * *", "0 0 * ? *"] {
         assert_eq!(refused(expression), Kind::Syntax, "{expression}");
     }
 }
@@ -251,11 +184,7 @@ fn times_in_a_gap_and_in_a_repeated_hour_are_answered() {
         .map(|time| format!("2019-10-27T{time}"));
     quarters.sort();
     let quarters = quarters.each_ref().map(String::as_str);
-    assert_ticks(
-        "TZ=Europe/London */15 * * * *",
-        "2019-10-27T00:03",
-        &quarters,
-    );
+    assert_ticks("TZ=Europe/London */15 * * * *", "2019-10-27T00:03", &quarters);
 }
 
 #[test]
@@ -263,11 +192,7 @@ fn a_daily_job_runs_once_on_the_night_the_clocks_go_back() {
     let berlin = ["2023-10-29T00:00", "2023-10-30T01:00", "2023-10-31T01:00"];
     assert_ticks("TZ=Europe/Berlin 0 2 * * *", "2023-10-28T20:00", &berlin);
     let new_york = ["2025-11-02T05:30", "2025-11-03T06:30", "2025-11-04T06:30"];
-    assert_ticks(
-        "TZ=America/New_York 30 1 * * *",
-        "2025-11-02T04:00",
-        &new_york,
-    );
+    assert_ticks("TZ=America/New_York 30 1 * * *", "2025-11-02T04:00", &new_york);
 }
 
 #[test]
@@ -279,23 +204,11 @@ fn the_only_minute_of_the_year_may_lie_in_a_gap() {
 #[test]
 fn a_gap_at_midnight_neither_stops_nor_repeats_a_day() {
     let fortnights = ["2014-10-26T14:00", "2014-11-11T14:00", "2014-11-26T14:00"];
-    assert_ticks(
-        "TZ=America/Sao_Paulo 0 12 11,26 * *",
-        "2014-10-12",
-        &fortnights,
-    );
+    assert_ticks("TZ=America/Sao_Paulo 0 12 11,26 * *", "2014-10-12", &fortnights);
     let midnights = ["2014-10-18T03:00", "2014-10-19T03:00", "2014-10-20T02:00"];
-    assert_ticks(
-        "TZ=America/Sao_Paulo 0 0 * * *",
-        "2014-10-17T12:00",
-        &midnights,
-    );
+    assert_ticks("TZ=America/Sao_Paulo 0 0 * * *", "2014-10-17T12:00", &midnights);
     let sundays = ["2023-09-03T04:00", "2023-09-10T03:00", "2023-09-17T03:00"];
-    assert_ticks(
-        "TZ=America/Santiago 0 0 * * 0",
-        "2023-08-27T12:00",
-        &sundays,
-    );
+    assert_ticks("TZ=America/Santiago 0 0 * * 0", "2023-08-27T12:00", &sundays);
 }
 
 #[test]
@@ -303,19 +216,11 @@ fn a_zone_is_kept_by_its_name_and_never_as_an_offset() {
     let dublin = ["2025-03-30T17:00", "2025-03-31T17:00"];
     assert_ticks("TZ=Europe/Dublin 0 18 * * *", "2025-03-29T18:00", &dublin);
     let shanghai = ["2025-10-28T00:00", "2025-10-29T00:00"];
-    assert_ticks(
-        "CRON_TZ=Asia/Shanghai 0 8 * * *",
-        "2025-10-27T07:00",
-        &shanghai,
-    );
+    assert_ticks("CRON_TZ=Asia/Shanghai 0 8 * * *", "2025-10-27T07:00", &shanghai);
 }
 
 #[test]
 fn the_next_tick_is_never_the_same_or_an_earlier_one() {
     let ticks = ["2016-02-21T02:00", "2016-02-21T02:05", "2016-02-21T02:10"];
-    assert_ticks(
-        "TZ=America/Sao_Paulo */5 * * * *",
-        "2016-02-21T01:55",
-        &ticks,
-    );
+    assert_ticks("TZ=America/Sao_Paulo */5 * * * *", "2016-02-21T01:55", &ticks);
 }

@@ -107,61 +107,17 @@ struct Job {
 }
 
 const JOBS: &[Job] = &[
-    Job {
-        text: "* * * * *",
-        due: |_| true,
-        fixed_time: false,
-    },
-    Job {
-        text: "*/5 * * * *",
-        due: |w| w.minute % 5 == 0,
-        fixed_time: false,
-    },
-    Job {
-        text: "0 * * * *",
-        due: |w| w.minute == 0,
-        fixed_time: false,
-    },
-    Job {
-        text: "0 0 * * *",
-        due: |w| w.hour + w.minute == 0,
-        fixed_time: true,
-    },
-    Job {
-        text: "30 2 * * *",
-        due: |w| w.hour == 2 && w.minute == 30,
-        fixed_time: true,
-    },
-    Job {
-        text: "*/20 * * * *",
-        due: |w| w.minute % 20 == 0,
-        fixed_time: false,
-    },
-    Job {
-        text: "0,20,40 0-4 * * *",
-        due: |w| w.minute % 20 == 0 && w.hour < 5,
-        fixed_time: true,
-    },
-    Job {
-        text: "15 */2 * * *",
-        due: |w| w.minute == 15 && w.hour % 2 == 0,
-        fixed_time: false,
-    },
-    Job {
-        text: "* 2 * * *",
-        due: |w| w.hour == 2,
-        fixed_time: false,
-    },
-    Job {
-        text: "0-59 23,0-3 * * *",
-        due: |w| w.hour == 23 || w.hour < 4,
-        fixed_time: true,
-    },
-    Job {
-        text: "59 23 * * *",
-        due: |w| w.hour == 23 && w.minute == 59,
-        fixed_time: true,
-    },
+    Job { text: "* * * * *", due: |_| true, fixed_time: false },
+    Job { text: "*/5 * * * *", due: |w| w.minute % 5 == 0, fixed_time: false },
+    Job { text: "0 * * * *", due: |w| w.minute == 0, fixed_time: false },
+    Job { text: "0 0 * * *", due: |w| w.hour + w.minute == 0, fixed_time: true },
+    Job { text: "30 2 * * *", due: |w| w.hour == 2 && w.minute == 30, fixed_time: true },
+    Job { text: "*/20 * * * *", due: |w| w.minute % 20 == 0, fixed_time: false },
+    Job { text: "0,20,40 0-4 * * *", due: |w| w.minute % 20 == 0 && w.hour < 5, fixed_time: true },
+    Job { text: "15 */2 * * *", due: |w| w.minute == 15 && w.hour % 2 == 0, fixed_time: false },
+    Job { text: "* 2 * * *", due: |w| w.hour == 2, fixed_time: false },
+    Job { text: "0-59 23,0-3 * * *", due: |w| w.hour == 23 || w.hour < 4, fixed_time: true },
+    Job { text: "59 23 * * *", due: |w| w.hour == 23 && w.minute == 59, fixed_time: true },
     Job {
         text: "5 0-3 1-7 * SUN",
         due: |w| w.minute == 5 && w.hour < 4 && (w.day < 8 || w.weekday == 0),
@@ -183,12 +139,8 @@ const JOBS: &[Job] = &[
 ];
 
 const GAPS: [Option<OnGap>; 3] = [None, Some(OnGap::Skip), Some(OnGap::After)];
-const REPEATS: [Option<OnRepeat>; 4] = [
-    None,
-    Some(OnRepeat::First),
-    Some(OnRepeat::Second),
-    Some(OnRepeat::Both),
-];
+const REPEATS: [Option<OnRepeat>; 4] =
+    [None, Some(OnRepeat::First), Some(OnRepeat::Second), Some(OnRepeat::Both)];
 
 /// The minutes round one change, and of each the wall clock, whether it showed that before, and
 /// whether it will again.
@@ -209,11 +161,7 @@ impl Night {
         let walls = (start - MARGIN..start + BEFORE + AFTER + MARGIN).map(|minute| {
             let t = Timestamp::from_second(minute * 60).unwrap();
             let offset = i64::from(zone.to_offset(t).seconds());
-            assert_eq!(
-                offset % 60,
-                0,
-                "since 1990 every offset is in whole minutes"
-            );
+            assert_eq!(offset % 60, 0, "since 1990 every offset is in whole minutes");
             Wall::from_count(minute + offset / 60)
         });
         let mut minutes = walls.map(|wall| (wall, false, false)).collect::<Vec<_>>();
@@ -227,19 +175,12 @@ impl Night {
             *again = wall.count >= nearest;
             nearest = nearest.min(wall.count);
         }
-        Self {
-            start: start - MARGIN,
-            minutes,
-        }
+        Self { start: start - MARGIN, minutes }
     }
 
     /// The ticks from the first minute compared to the last.
     fn ticks(&self, job: &Job, gap: Option<OnGap>, repeat: Option<OnRepeat>) -> Vec<i64> {
-        let default = if job.fixed_time {
-            OnRepeat::First
-        } else {
-            OnRepeat::Both
-        };
+        let default = if job.fixed_time { OnRepeat::First } else { OnRepeat::Both };
         let repeat = repeat.unwrap_or(default);
         let mut ticks = Vec::new();
         let mut furthest = self.minutes[0].0.count;
@@ -287,17 +228,10 @@ fn walked(schedule: &Schedule, night: &Night) -> Vec<i64> {
     let end = start + (BEFORE + AFTER) * 60_000;
     let mut ticks = Vec::new();
     let mut t = Timestamp::from_millisecond(start - 1).unwrap();
-    while let Some(tick) = schedule
-        .next_after(t)
-        .filter(|tick| tick.as_millisecond() < end)
-    {
+    while let Some(tick) = schedule.next_after(t).filter(|tick| tick.as_millisecond() < end) {
         assert!(tick > t, "{schedule} after {t} gave {tick}");
         let just_before = tick - jiff::SignedDuration::from_nanos(1);
-        assert_eq!(
-            schedule.next_after(just_before),
-            Some(tick),
-            "{schedule} before {tick}"
-        );
+        assert_eq!(schedule.next_after(just_before), Some(tick), "{schedule} before {tick}");
         assert_eq!(tick.as_millisecond() % 60_000, 0, "{schedule} gave {tick}");
         ticks.push(tick.as_second() / 60);
         t = tick;
@@ -310,10 +244,8 @@ fn every_tick_round_every_change_of_the_clocks_is_the_walks() {
     let all = std::env::var("TIDELOCK_WALK").is_ok_and(|walk| walk == "all");
     let (mut rng, _seed) = Rng::seeded();
     let database = TimeZoneDatabase::bundled();
-    let (from, to): (Timestamp, Timestamp) = (
-        "1990-01-01T00:00:00Z".parse().unwrap(),
-        "2038-01-01T00:00:00Z".parse().unwrap(),
-    );
+    let (from, to): (Timestamp, Timestamp) =
+        ("1990-01-01T00:00:00Z".parse().unwrap(), "2038-01-01T00:00:00Z".parse().unwrap());
     let (mut changes, mut nights, mut ticks) = (0, 0, 0);
     let mut compare = |zone: &str, night: &Night, job: &Job, gap, repeat| {
         let schedule = schedule(zone, job, gap, repeat);
@@ -322,16 +254,10 @@ fn every_tick_round_every_change_of_the_clocks_is_the_walks() {
             .find(|&index| expected.get(index) != actual.get(index))
         {
             let shown = |ticks: &[i64]| {
-                let tick = ticks
-                    .get(index)
-                    .map(|tick| Timestamp::from_second(tick * 60).unwrap());
+                let tick = ticks.get(index).map(|tick| Timestamp::from_second(tick * 60).unwrap());
                 tick.map_or("no tick".to_owned(), |tick| tick.to_string())
             };
-            panic!(
-                "{schedule}: {} where the walk has {}",
-                shown(&actual),
-                shown(&expected)
-            );
+            panic!("{schedule}: {} where the walk has {}", shown(&actual), shown(&expected));
         }
         nights += 1;
         ticks += actual.len();
@@ -345,9 +271,7 @@ fn every_tick_round_every_change_of_the_clocks_is_the_walks() {
             if all {
                 for job in JOBS {
                     for gap in GAPS {
-                        REPEATS
-                            .iter()
-                            .for_each(|&repeat| compare(name, &night, job, gap, repeat));
+                        REPEATS.iter().for_each(|&repeat| compare(name, &night, job, gap, repeat));
                     }
                 }
             } else {
@@ -357,10 +281,7 @@ fn every_tick_round_every_change_of_the_clocks_is_the_walks() {
             }
         }
     }
-    println!(
-        "{} zones, {changes} changes, {nights} walks, {ticks} ticks",
-        ZONES.len()
-    );
+    println!("{} zones, {changes} changes, {nights} walks, {ticks} ticks", ZONES.len());
 }
 
 /// All zones there are, the expressions that other schedulers went wrong on, and no oracle but
@@ -370,33 +291,20 @@ fn the_next_tick_is_later_round_changes_in_all_zones() {
     let all = std::env::var("TIDELOCK_WALK").is_ok_and(|walk| walk == "all");
     let (mut rng, _seed) = Rng::seeded();
     let database = TimeZoneDatabase::bundled();
-    let (from, to): (Timestamp, Timestamp) = (
-        "1990-01-01T00:00:00Z".parse().unwrap(),
-        "2038-01-01T00:00:00Z".parse().unwrap(),
-    );
+    let (from, to): (Timestamp, Timestamp) =
+        ("1990-01-01T00:00:00Z".parse().unwrap(), "2038-01-01T00:00:00Z".parse().unwrap());
     let mut ticks = 0;
     for name in database.available() {
         let zone = database.get(name.as_str()).unwrap();
-        let schedules: Vec<_> = JOBS[..5]
-            .iter()
-            .map(|job| schedule(name.as_str(), job, None, None))
-            .collect();
-        for change in zone
-            .following(from)
-            .take_while(|change| change.timestamp() < to)
-        {
+        let schedules: Vec<_> =
+            JOBS[..5].iter().map(|job| schedule(name.as_str(), job, None, None)).collect();
+        for change in zone.following(from).take_while(|change| change.timestamp() < to) {
             if !all && !rng.percent(2) {
                 continue;
             }
             let start = change.timestamp().as_second().div_euclid(60) - BEFORE - MARGIN;
-            let night = Night {
-                start,
-                minutes: Vec::new(),
-            };
-            ticks += schedules
-                .iter()
-                .map(|schedule| walked(schedule, &night).len())
-                .sum::<usize>();
+            let night = Night { start, minutes: Vec::new() };
+            ticks += schedules.iter().map(|schedule| walked(schedule, &night).len()).sum::<usize>();
         }
     }
     println!("{ticks} ticks");

@@ -11,11 +11,7 @@ struct Memory;
 #[async_trait]
 impl Factory for Memory {
     async fn fresh(&self, limits: Limits) -> Fresh {
-        Fresh::native(
-            MemoryBackend::new()
-                .keep(limits.keep)
-                .max_age(limits.max_age),
-        )
+        Fresh::native(MemoryBackend::new().keep(limits.keep).max_age(limits.max_age))
     }
 
     fn shortest_ttl(&self) -> Duration {

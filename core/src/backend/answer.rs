@@ -20,9 +20,6 @@ impl<T> Answer<T> {
 
     /// The answer turned into another, given at the same time.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Answer<U> {
-        Answer {
-            value: f(self.value),
-            clock: self.clock,
-        }
+        Answer { value: f(self.value), clock: self.clock }
     }
 }

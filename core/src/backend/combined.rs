@@ -53,18 +53,13 @@ impl<L: LockBackend, R: RecordStore> Backend for Combined<L, R> {
         request: &AcquireRequest,
         running: &Record,
     ) -> Result<Answer<Begun>, BackendError> {
-        let Answer {
-            value: acquisition,
-            clock,
-        } = self.locks.acquire(request).await?;
+        let Answer { value: acquisition, clock } = self.locks.acquire(request).await?;
         let mut begun = Begun::whole(acquisition);
         if let Acquisition::Granted(grant) = &begun.acquisition {
             let mut record = running.clone();
             record.token = Some(grant.lease.token);
             begun.unclosed = grant.abandoned.clone();
-            begun.unsaved = self
-                .save_within(SAVE_BOUND.min(request.ttl / 10), &record)
-                .await;
+            begun.unsaved = self.save_within(SAVE_BOUND.min(request.ttl / 10), &record).await;
         }
         Ok(Answer::new(begun, clock))
     }

@@ -56,12 +56,7 @@ pub struct BackendError {
 impl BackendError {
     /// A failure of that kind.
     pub fn new(kind: ErrorKind, backend: &'static str, operation: &'static str) -> Self {
-        Self {
-            kind,
-            backend,
-            operation,
-            source: None,
-        }
+        Self { kind, backend, operation, source: None }
     }
 
     /// The same with its cause.

@@ -31,11 +31,7 @@ pub struct Begun {
 impl Begun {
     /// Done in one step: every record is as the acquisition says.
     pub fn whole(acquisition: Acquisition) -> Self {
-        Self {
-            acquisition,
-            unclosed: Vec::new(),
-            unsaved: None,
-        }
+        Self { acquisition, unclosed: Vec::new(), unsaved: None }
     }
 }
 
@@ -53,10 +49,7 @@ pub struct Finished {
 impl Finished {
     /// Released, and the record is in.
     pub fn whole(release: Release) -> Self {
-        Self {
-            release,
-            unsaved: None,
-        }
+        Self { release, unsaved: None }
     }
 }
 

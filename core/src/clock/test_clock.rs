@@ -40,24 +40,14 @@ pub struct TestClock {
 impl TestClock {
     /// A clock that shows `start` now.
     pub fn new(start: Timestamp) -> Self {
-        Self {
-            start,
-            started: Instant::now(),
-            drift_ppm: 0,
-            offset: Arc::default(),
-        }
+        Self { start, started: Instant::now(), drift_ppm: 0, offset: Arc::default() }
     }
 
     /// Another clock over the same time, ahead of this one by `by` (behind, if negative).
     #[must_use]
     pub fn skewed(&self, by: SignedDuration) -> Self {
-        let other = Self {
-            offset: Arc::default(),
-            ..self.clone()
-        };
-        other
-            .offset
-            .store(self.offset.load(Ordering::Relaxed), Ordering::Relaxed);
+        let other = Self { offset: Arc::default(), ..self.clone() };
+        other.offset.store(self.offset.load(Ordering::Relaxed), Ordering::Relaxed);
         other.step(by);
         other
     }
@@ -66,10 +56,7 @@ impl TestClock {
     /// negative), counted from when the first one was made.
     #[must_use]
     pub fn drifting(&self, ppm: i64) -> Self {
-        Self {
-            drift_ppm: ppm,
-            ..self.skewed(SignedDuration::ZERO)
-        }
+        Self { drift_ppm: ppm, ..self.skewed(SignedDuration::ZERO) }
     }
 
     /// Sets the clock forward by `by` (back, if negative).

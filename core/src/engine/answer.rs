@@ -21,10 +21,7 @@ impl Core {
         granted: Granted,
     ) -> Next {
         let (registration, occurrence) = (asking.due.registration, asking.tick.occurrence);
-        let open = matches!(
-            begun.acquisition,
-            Acquisition::TooEarly { .. } | Acquisition::Held(_)
-        );
+        let open = matches!(begun.acquisition, Acquisition::TooEarly { .. } | Acquisition::Held(_));
         if !open && let Some(entry) = self.table().entry(registration) {
             asking.heard = entry.answered.replace(occurrence.at());
         }
@@ -39,8 +36,7 @@ impl Core {
                 self.ends_streak(due.registration);
                 self.close_abandoned(job, &grant.abandoned, begun.unclosed);
                 self.settle_after(asking);
-                self.granted(job.clone(), grant.lease, asking.running.clone(), granted)
-                    .await;
+                self.granted(job.clone(), grant.lease, asking.running.clone(), granted).await;
             }
             Acquisition::Consumed(consumed) => {
                 self.ticks_passed(asking, consumed.previous);
@@ -51,11 +47,7 @@ impl Core {
                 add_one(&self.pulse.ticks_lost);
                 tracing::debug!(node = %self.node, job = %job.id, %occurrence, "tick lost");
                 self.look_at_mark(due.registration, &job.id, &taken.mark);
-                self.settle(
-                    due.registration,
-                    job,
-                    self.after_taken(due, occurrence, &taken),
-                );
+                self.settle(due.registration, job, self.after_taken(due, occurrence, &taken));
             }
             Acquisition::TooEarly { by } => self.settle_too_early(due, occurrence, by),
             Acquisition::Expired(lease) => {
@@ -81,11 +73,7 @@ impl Core {
         if matches!(taken.mark.moved, Moved::Granted(_)) {
             self.ends_streak(due.registration);
         }
-        if mark.at() <= instant(now) {
-            mark.max(occurrence).at()
-        } else {
-            occurrence.at()
-        }
+        if mark.at() <= instant(now) { mark.max(occurrence).at() } else { occurrence.at() }
     }
 
     /// The lock is held and the tick still there: it waits for the lock, or for the moment from
@@ -103,14 +91,11 @@ impl Core {
             }
             return Next::AskAgain(asking.held.next(self));
         }
-        let left = self.clocks().server.map_or(0, |now| {
-            asking.tick.occurrence.as_millisecond().saturating_sub(now)
-        });
+        let left = self
+            .clocks()
+            .server
+            .map_or(0, |now| asking.tick.occurrence.as_millisecond().saturating_sub(now));
         let left = Duration::from_millis(u64::try_from(left).unwrap_or(0)).min(self.max_ahead);
-        Next::AskAgain(if left.is_zero() {
-            asking.held.next(self)
-        } else {
-            left
-        })
+        Next::AskAgain(if left.is_zero() { asking.held.next(self) } else { left })
     }
 }

@@ -47,12 +47,7 @@ impl Core {
             drop(permit);
             let wait = match result {
                 Ok(begun) => {
-                    let granted = Granted {
-                        sent,
-                        sent_wall,
-                        worth,
-                        place,
-                    };
+                    let granted = Granted { sent, sent_wall, worth, place };
                     match self.answered(&mut asking, begun, granted).await {
                         Next::Done => return,
                         Next::AskAgain(wait) => wait,
@@ -71,11 +66,7 @@ impl Core {
                 }
             };
             // What may have been granted is found out even while the scheduler stops.
-            let over = if asking.unknown.is_some() {
-                &self.closing
-            } else {
-                &self.stopping
-            };
+            let over = if asking.unknown.is_some() { &self.closing } else { &self.stopping };
             select! {
                 biased;
                 () = over.cancelled() => {}

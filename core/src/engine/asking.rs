@@ -60,21 +60,13 @@ impl Core {
         );
         request.max_ahead = self.max_ahead;
         request.intent = tick.intent;
-        request.skew = self
-            .meter
-            .skew(self.clock.now(), Instant::now())
-            .map(|skew| skew.ahead);
+        request.skew = self.meter.skew(self.clock.now(), Instant::now()).map(|skew| skew.ahead);
         if !tick.patient && self.backend.has_clock() {
             request.if_held = IfHeld::Consume;
         }
         let started = self.clock.now();
-        let mut running = Record::new(
-            run_id,
-            job.id.clone(),
-            self.node.clone(),
-            RunState::Running,
-            started,
-        );
+        let mut running =
+            Record::new(run_id, job.id.clone(), self.node.clone(), RunState::Running, started);
         running.occurrence = occurrence;
         let held = Backoff::quick();
         Asking {
@@ -108,9 +100,7 @@ impl Core {
     /// A tick is asked for while it is worth it, its job is there and nothing stops; one whose outcome is unknown
     /// for as long as a lock that it may have taken can live.
     pub(super) fn may_ask(&self, asking: &Asking, worth: bool) -> bool {
-        let settling = asking
-            .unknown
-            .is_some_and(|sent| sent.elapsed() <= asking.request.ttl);
+        let settling = asking.unknown.is_some_and(|sent| sent.elapsed() <= asking.request.ttl);
         if self.closing.is_cancelled() {
             return false;
         }

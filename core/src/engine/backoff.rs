@@ -14,10 +14,7 @@ pub(crate) struct Backoff {
 
 impl Backoff {
     pub(crate) fn new(first: Duration, most: Duration) -> Self {
-        Self {
-            next: first.min(most),
-            most,
-        }
+        Self { next: first.min(most), most }
     }
 
     /// For calls that a tick or a run waits for.

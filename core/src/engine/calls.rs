@@ -76,10 +76,7 @@ impl Core {
         lease: &Lease,
         ttl: Duration,
     ) -> Result<Renewal, BackendError> {
-        self.timed("renew", bound(ttl), async {
-            self.backend.renew(lease, ttl).await
-        })
-        .await
+        self.timed("renew", bound(ttl), async { self.backend.renew(lease, ttl).await }).await
     }
 
     pub(crate) async fn finish(
@@ -88,24 +85,18 @@ impl Core {
         done: &Record,
         ttl: Duration,
     ) -> Result<Finished, BackendError> {
-        self.timed("finish", bound(ttl), async {
-            self.backend.finish(lease, done).await
-        })
-        .await
+        self.timed("finish", bound(ttl), async { self.backend.finish(lease, done).await }).await
     }
 
     pub(crate) async fn inspect(&self, key: &LockKey) -> Result<LockState, BackendError> {
-        self.timed("inspect", MOST, async { self.backend.inspect(key).await })
-            .await
+        self.timed("inspect", MOST, async { self.backend.inspect(key).await }).await
     }
 
     pub(crate) async fn save(&self, record: &Record) -> Result<(), BackendError> {
-        self.bounded("save", MOST, async { self.backend.save(record).await })
-            .await
+        self.bounded("save", MOST, async { self.backend.save(record).await }).await
     }
 
     pub(crate) async fn list(&self, query: &RecordQuery) -> Result<Vec<Record>, BackendError> {
-        self.bounded("list", MOST, async { self.backend.list(query).await })
-            .await
+        self.bounded("list", MOST, async { self.backend.list(query).await }).await
     }
 }

@@ -33,11 +33,7 @@ impl Core {
             return;
         };
         let large = skew.exceeds(self.max_ahead);
-        let mut told = self
-            .told
-            .skew
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.skew.lock().unwrap_or_else(PoisonError::into_inner);
         let news = match *told {
             None => large,
             Some(before) => !large || apart(skew.ahead, before) > TOLERANCE,
@@ -66,26 +62,15 @@ impl Core {
         });
         if news {
             tracing::warn!(node = %self.node, %job, %ahead, "the mark is ahead of this node's clock");
-            self.event(
-                Some(job),
-                EventKind::MarkAhead {
-                    by: ahead.unsigned_abs(),
-                },
-            );
+            self.event(Some(job), EventKind::MarkAhead { by: ahead.unsigned_abs() });
         }
         let Some(skew) = self.meter.skew(self.clock.now(), Instant::now()) else {
             return;
         };
         let alike = mark.node != self.node
             && skew.exceeds(self.max_ahead)
-            && mark
-                .skew
-                .is_some_and(|theirs| apart(skew.ahead, theirs) < ALIKE);
-        let mut told = self
-            .told
-            .backend
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+            && mark.skew.is_some_and(|theirs| apart(skew.ahead, theirs) < ALIKE);
+        let mut told = self.told.backend.lock().unwrap_or_else(PoisonError::into_inner);
         let news = alike && !*told;
         *told = alike;
         drop(told);
@@ -97,9 +82,7 @@ impl Core {
 }
 
 fn apart(a: SignedDuration, b: SignedDuration) -> Duration {
-    a.checked_sub(b)
-        .unwrap_or(SignedDuration::MAX)
-        .unsigned_abs()
+    a.checked_sub(b).unwrap_or(SignedDuration::MAX).unsigned_abs()
 }
 
 /// Watches the wall clock against the monotonic one, from wake to wake.
@@ -113,11 +96,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     pub(crate) fn new(wall: Timestamp, at: Instant) -> Self {
-        Self {
-            wall,
-            at,
-            since: (wall, at),
-        }
+        Self { wall, at, since: (wall, at) }
     }
 
     /// Takes note of a wake, which was due at `planned`. Tells by how much the wall clock was set
@@ -148,14 +127,8 @@ impl Watch {
         let clocks = core.clocks();
         let server = |at: Instant| core.meter.server_at(at).map(Timestamp::as_millisecond);
         match (basis, clocks.server, server(self.since.1)) {
-            (Basis::Server, Some(now), Some(watching_since)) => Moment {
-                now,
-                watching_since,
-            },
-            _ => Moment {
-                now: clocks.wall,
-                watching_since: self.since.0.as_millisecond(),
-            },
+            (Basis::Server, Some(now), Some(watching_since)) => Moment { now, watching_since },
+            _ => Moment { now: clocks.wall, watching_since: self.since.0.as_millisecond() },
         }
     }
 }
@@ -169,25 +142,13 @@ mod tests {
         let secs = Duration::from_secs;
         let (start, t0) = (Timestamp::UNIX_EPOCH + secs(1000), Instant::now());
         let mut watch = Watch::new(start, t0);
-        assert_eq!(
-            watch.wake(start + secs(10), t0 + secs(10), t0 + secs(10)),
-            None
-        );
+        assert_eq!(watch.wake(start + secs(10), t0 + secs(10), t0 + secs(10)), None);
         assert_eq!(watch.since.0, start);
         let by = watch.wake(start + secs(80), t0 + secs(20), t0 + secs(20));
-        assert_eq!(
-            (by, watch.since.0),
-            (Some(SignedDuration::from_secs(60)), start + secs(80))
-        );
+        assert_eq!((by, watch.since.0), (Some(SignedDuration::from_secs(60)), start + secs(80)));
         let by = watch.wake(start + secs(30), t0 + secs(30), t0 + secs(30));
-        assert_eq!(
-            (by, watch.since.0),
-            (Some(SignedDuration::from_secs(-60)), start + secs(30))
-        );
-        assert_eq!(
-            watch.wake(start + secs(125), t0 + secs(125), t0 + secs(40)),
-            None
-        );
+        assert_eq!((by, watch.since.0), (Some(SignedDuration::from_secs(-60)), start + secs(30)));
+        assert_eq!(watch.wake(start + secs(125), t0 + secs(125), t0 + secs(40)), None);
         assert_eq!(watch.since.0, start + secs(125));
     }
 }

@@ -104,8 +104,7 @@ impl Core {
 
     /// Starts a task that a shutdown waits for.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.spawner
-            .spawn(Box::pin(self.tracker.track_future(task)));
+        self.spawner.spawn(Box::pin(self.tracker.track_future(task)));
     }
 
     /// The table of jobs. Never held while anything waits, or while a user's code runs.
@@ -128,22 +127,13 @@ impl Core {
 
     /// From 0 to 1.
     pub(crate) fn random_fraction(&self) -> f64 {
-        self.random
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .random()
+        self.random.lock().unwrap_or_else(PoisonError::into_inner).random()
     }
 
     /// Both clocks now.
     pub(crate) fn clocks(&self) -> Clocks {
-        let server = self
-            .meter
-            .server_at(Instant::now())
-            .map(Timestamp::as_millisecond);
-        Clocks {
-            wall: self.clock.now().as_millisecond(),
-            server,
-        }
+        let server = self.meter.server_at(Instant::now()).map(Timestamp::as_millisecond);
+        Clocks { wall: self.clock.now().as_millisecond(), server }
     }
 
     /// By which clock ticks are planned: by the backend's when the node is to correct its own, or
@@ -153,11 +143,7 @@ impl Core {
             return Basis::Wall;
         };
         let ahead = skew.ahead.is_positive() && skew.ahead.unsigned_abs() >= self.max_ahead;
-        if ahead || self.clock_policy == ClockPolicy::Correct {
-            Basis::Server
-        } else {
-            Basis::Wall
-        }
+        if ahead || self.clock_policy == ClockPolicy::Correct { Basis::Server } else { Basis::Wall }
     }
 
     pub(crate) fn event(&self, job: Option<&JobId>, kind: EventKind) {

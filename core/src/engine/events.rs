@@ -1,5 +1,6 @@
 //! What happens in a scheduler, as it happens.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -112,36 +113,41 @@ pub enum EventKind {
 #[derive(Debug)]
 pub(crate) struct Events {
     node: NodeId,
-    sender: broadcast::Sender<Event>,
+    /// `None` once all is over.
+    sender: Mutex<Option<broadcast::Sender<Event>>>,
 }
 
 impl Events {
     pub(crate) fn new(node: NodeId) -> Self {
-        Self {
-            node,
-            sender: broadcast::Sender::new(CAPACITY),
-        }
+        Self { node, sender: Mutex::new(Some(broadcast::Sender::new(CAPACITY))) }
     }
 
     /// Sends an event, if anybody listens. Never waits.
     pub(crate) fn send(&self, at: Timestamp, job: Option<&JobId>, kind: EventKind) {
-        if self.sender.receiver_count() > 0 {
-            let event = Event {
-                at,
-                node: self.node.clone(),
-                job: job.cloned(),
-                kind,
-            };
+        let sender = self.sender();
+        if let Some(sender) = sender.as_ref().filter(|sender| sender.receiver_count() > 0) {
+            let event = Event { at, node: self.node.clone(), job: job.cloned(), kind };
             // Nobody listens any more: nothing to do.
-            let _ = self.sender.send(event);
+            let _ = sender.send(event);
         }
     }
 
+    fn sender(&self) -> MutexGuard<'_, Option<broadcast::Sender<Event>>> {
+        self.sender.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends all streams: nothing will happen any more.
+    pub(crate) fn close(&self) {
+        *self.sender() = None;
+    }
+
     pub(crate) fn listen(&self) -> EventStream {
-        EventStream {
-            node: self.node.clone(),
-            receiver: self.sender.subscribe(),
-        }
+        let receiver = match &*self.sender() {
+            Some(sender) => sender.subscribe(),
+            // Without a sender the stream is at its end.
+            None => broadcast::Sender::new(1).subscribe(),
+        };
+        EventStream { node: self.node.clone(), receiver }
     }
 }
 
@@ -153,7 +159,7 @@ pub struct EventStream {
 }
 
 impl EventStream {
-    /// The next event; `None` once the scheduler and all its runs are gone.
+    /// The next event; `None` once the scheduler has stopped and the last of its runs has ended.
     ///
     /// A listener that is more than 1,024 events behind loses the oldest and is told how many
     /// ([`EventKind::Lagged`]); it never holds the scheduler up.
@@ -180,12 +186,7 @@ impl EventStream {
 
     fn lagged(&self, lost: u64) -> Event {
         let kind = EventKind::Lagged { lost };
-        Event {
-            at: Timestamp::UNIX_EPOCH,
-            node: self.node.clone(),
-            job: None,
-            kind,
-        }
+        Event { at: Timestamp::UNIX_EPOCH, node: self.node.clone(), job: None, kind }
     }
 }
 
@@ -203,10 +204,6 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 
 impl From<&BackendError> for EventKind {
     fn from(error: &BackendError) -> Self {
-        Self::BackendFailed {
-            operation: error.operation,
-            kind: error.kind,
-            message: chain(error),
-        }
+        Self::BackendFailed { operation: error.operation, kind: error.kind, message: chain(error) }
     }
 }

@@ -48,21 +48,14 @@ impl Live {
 
     /// Tells all runs to stop; how many had not been told before.
     pub(crate) fn cancel_all(&self, reason: CancelReason) -> usize {
-        let runs: Vec<_> = self
-            .runs()
-            .values()
-            .map(|run| run.cancellation.clone())
-            .collect();
+        let runs: Vec<_> = self.runs().values().map(|run| run.cancellation.clone()).collect();
         let told = runs.iter().filter(|run| !run.is_cancelled()).count();
         runs.iter().for_each(|run| run.cancel(reason));
         told
     }
 
     pub(crate) fn all(&self) -> Vec<(RunId, LiveRun)> {
-        self.runs()
-            .iter()
-            .map(|(id, run)| (*id, run.clone()))
-            .collect()
+        self.runs().iter().map(|(id, run)| (*id, run.clone())).collect()
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -71,8 +64,6 @@ impl Live {
 
     /// Whether code of an earlier run of that job goes on that could not be stopped.
     pub(crate) fn has_overdue(&self, job: &JobId) -> bool {
-        self.runs()
-            .values()
-            .any(|run| run.overdue && run.job == *job)
+        self.runs().values().any(|run| run.overdue && run.job == *job)
     }
 }

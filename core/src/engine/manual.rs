@@ -29,7 +29,7 @@ pub enum RunNowError {
         node: NodeId,
     },
     /// The backend could not be asked.
-    #[error("the backend could not be asked")]
+    #[error("the backend could not be asked: {0}")]
     Backend(#[from] BackendError),
     /// The backend's answer makes no sense for a run without a tick.
     #[error("the backend gave an answer that makes no sense for a manual run")]
@@ -77,15 +77,7 @@ impl Core {
             drop(permit);
             match result {
                 Ok(answer) => {
-                    break (
-                        answer,
-                        Granted {
-                            sent,
-                            sent_wall,
-                            worth: true,
-                            place,
-                        },
-                    );
+                    break (answer, Granted { sent, sent_wall, worth: true, place });
                 }
                 Err(error) => {
                     self.failed(Some(&job.id), &error);
@@ -108,10 +100,7 @@ impl Core {
                 self.granted(job, grant.lease, running, granted).await;
             }
             Acquisition::Held(by) => {
-                let error = RunNowError::Held {
-                    run_id: by.run_id,
-                    node: by.node,
-                };
+                let error = RunNowError::Held { run_id: by.run_id, node: by.node };
                 tell(reply, Err(error));
             }
             _ => tell(reply, Err(RunNowError::Malformed)),

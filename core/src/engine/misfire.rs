@@ -43,25 +43,15 @@ pub(crate) fn pick(
         _ => (newest, false),
     };
     let late = moment.now - (occurrence.as_millisecond() + job.splay_ms);
-    let too_late = job
-        .start_within
-        .is_some_and(|limit| i128::from(late) > millis(limit));
+    let too_late = job.start_within.is_some_and(|limit| i128::from(late) > millis(limit));
     let unwanted = match job.misfire {
         Misfire::Skip => missed(occurrence),
         Misfire::All { max } => max == 0 && patient,
         Misfire::Once => false,
     };
-    let intent = if too_late || unwanted {
-        Intent::Skip(SkipReason::Misfire)
-    } else {
-        Intent::Run
-    };
+    let intent = if too_late || unwanted { Intent::Skip(SkipReason::Misfire) } else { Intent::Run };
     // Nothing waits behind a tick that is only passed over.
-    Ok(Tick {
-        occurrence,
-        intent,
-        patient: patient && intent == Intent::Run,
-    })
+    Ok(Tick { occurrence, intent, patient: patient && intent == Intent::Run })
 }
 
 /// The oldest of the newest `max` ticks after `cursor`, `newest` among them.
@@ -89,11 +79,7 @@ fn oldest_of(
 }
 
 pub(crate) fn instant(ms: i64) -> Timestamp {
-    let clamped = if ms < 0 {
-        Timestamp::MIN
-    } else {
-        Timestamp::MAX
-    };
+    let clamped = if ms < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_millisecond(ms).unwrap_or(clamped)
 }
 
@@ -118,10 +104,7 @@ mod tests {
     /// What is picked, as minutes, when the ticks from minute 1 on are due.
     fn picked(job: &Definition, now: i64, watching_since: i64) -> (i64, bool, bool) {
         let next = Occurrence::from_millisecond(DAY + 60_000).unwrap();
-        let moment = Moment {
-            now: DAY + now,
-            watching_since: DAY + watching_since,
-        };
+        let moment = Moment { now: DAY + now, watching_since: DAY + watching_since };
         let tick = pick(job, instant(DAY), next, moment).unwrap();
         let minute = (tick.occurrence.as_millisecond() - DAY) / 60_000;
         (minute, tick.intent == Intent::Run, tick.patient)
@@ -148,19 +131,11 @@ mod tests {
 
     #[test]
     fn start_within_counts_from_the_splayed_instant() {
-        let plain = |now| {
-            picked(
-                &job(|job| job.start_within(Duration::from_secs(20))),
-                now,
-                now,
-            )
-        };
+        let plain = |now| picked(&job(|job| job.start_within(Duration::from_secs(20))), now, now);
         assert_eq!(plain(80_000), (1, true, false));
         assert_eq!(plain(80_001), (1, false, false));
-        let splayed = job(|job| {
-            job.splay(Duration::from_secs(40))
-                .start_within(Duration::from_secs(20))
-        });
+        let splayed =
+            job(|job| job.splay(Duration::from_secs(40)).start_within(Duration::from_secs(20)));
         let part = splayed.splay_ms;
         assert!((1..40_000).contains(&part), "{part}");
         assert_eq!(picked(&splayed, 80_000 + part, 0), (1, true, false));

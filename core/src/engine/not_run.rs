@@ -17,10 +17,7 @@ impl Core {
     pub(crate) fn ticks_passed(self: &Arc<Self>, asking: &Asking, previous: Option<MarkPoint>) {
         let (due, occurrence) = (&asking.due, asking.tick.occurrence);
         let (registration, job) = (due.registration, &due.job);
-        let since = self
-            .table()
-            .entry(registration)
-            .map_or(due.since, |entry| entry.since);
+        let since = self.table().entry(registration).map_or(due.since, |entry| entry.since);
         if previous.is_some_and(|mark| Some(mark.occurrence.at()) > asking.heard) {
             // Others moved the mark without this node's hearing how: to a tick that ran, it may be.
             self.ends_streak(registration);
@@ -130,10 +127,7 @@ impl Core {
     ) {
         if !named.is_empty() {
             tracing::warn!(node = %self.node, job = %job.id, count = named.len(), "abandoned runs found");
-            self.event(
-                Some(&job.id),
-                EventKind::RunsAbandoned { count: named.len() },
-            );
+            self.event(Some(&job.id), EventKind::RunsAbandoned { count: named.len() });
         }
         for run in unclosed {
             self.save_later(Record::abandoned(job.id.clone(), &run, self.clock.now()));

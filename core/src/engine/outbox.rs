@@ -145,13 +145,7 @@ mod tests {
 
     fn record(job: &str, run: u128) -> Record {
         let (job, node) = (JobId::new(job).unwrap(), NodeId::new("n").unwrap());
-        Record::new(
-            RunId::new(run),
-            job,
-            node,
-            RunState::Failed,
-            Timestamp::UNIX_EPOCH,
-        )
+        Record::new(RunId::new(run), job, node, RunState::Failed, Timestamp::UNIX_EPOCH)
     }
 
     #[test]

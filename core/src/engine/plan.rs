@@ -66,9 +66,7 @@ impl Plan {
             let now = clocks.read(basis)?;
             let queue = self.queue(basis);
             let &(at, _) = queue.first()?;
-            (at <= now)
-                .then(|| queue.pop_first().map(|(_, slot)| (slot, basis)))
-                .flatten()
+            (at <= now).then(|| queue.pop_first().map(|(_, slot)| (slot, basis))).flatten()
         })
     }
 
@@ -107,24 +105,9 @@ mod tests {
     fn a_slot_planned_by_the_servers_clock_waits_until_that_clock_is_known() {
         let mut plan = Plan::default();
         plan.insert((Basis::Server, 10), 1);
-        assert_eq!(
-            plan.pop_due(Clocks {
-                wall: 99,
-                server: None
-            }),
-            None
-        );
-        assert_eq!(
-            plan.next_wake(Clocks {
-                wall: 99,
-                server: Some(7)
-            }),
-            Some(3)
-        );
-        let due = plan.pop_due(Clocks {
-            wall: 0,
-            server: Some(10),
-        });
+        assert_eq!(plan.pop_due(Clocks { wall: 99, server: None }), None);
+        assert_eq!(plan.next_wake(Clocks { wall: 99, server: Some(7) }), Some(3));
+        let due = plan.pop_due(Clocks { wall: 0, server: Some(10) });
         assert_eq!(due, Some((1, Basis::Server)));
     }
 }

@@ -18,32 +18,20 @@ pub(crate) struct Pulse {
 
 impl Pulse {
     pub(crate) fn looped(&self, at: Instant) {
-        *self
-            .last_loop
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(at);
+        *self.last_loop.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
     }
 
     pub(crate) fn good_call(&self) {
-        let mut last = self
-            .last_good_call
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last_good_call.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some(Instant::now());
     }
 
     pub(crate) fn since_loop(&self) -> Option<Duration> {
-        self.last_loop
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .map(|at| at.elapsed())
+        self.last_loop.lock().unwrap_or_else(PoisonError::into_inner).map(|at| at.elapsed())
     }
 
     pub(crate) fn since_good_call(&self) -> Option<Duration> {
-        self.last_good_call
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .map(|at| at.elapsed())
+        self.last_good_call.lock().unwrap_or_else(PoisonError::into_inner).map(|at| at.elapsed())
     }
 }
 

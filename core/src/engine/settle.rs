@@ -43,20 +43,15 @@ impl Core {
         let planned_by = clocks.read(self.basis()).unwrap_or(clocks.wall);
         // An older tick would be passed over for this one again, at once.
         let disputed = due.job.due_at(early) <= planned_by;
-        let wait = i64::try_from(by.as_millis()).unwrap_or(i64::MAX).clamp(
-            if disputed { PAUSE_MS } else { LEAST_WAIT_MS },
-            MOST_WAIT_MS,
-        );
-        let (basis, now) = clocks
-            .server
-            .map_or((Basis::Wall, clocks.wall), |at| (Basis::Server, at));
-        let cursor = self
-            .table()
-            .entry(due.registration)
-            .map_or(due.cursor, |entry| {
-                entry.rewind(instant(now));
-                entry.cursor
-            });
+        let wait = i64::try_from(by.as_millis())
+            .unwrap_or(i64::MAX)
+            .clamp(if disputed { PAUSE_MS } else { LEAST_WAIT_MS }, MOST_WAIT_MS);
+        let (basis, now) =
+            clocks.server.map_or((Basis::Wall, clocks.wall), |at| (Basis::Server, at));
+        let cursor = self.table().entry(due.registration).map_or(due.cursor, |entry| {
+            entry.rewind(instant(now));
+            entry.cursor
+        });
         self.settle_unless(due.registration, &due.job, cursor, |tick| {
             let not_before = now.saturating_add(wait);
             (tick == early || disputed).then(|| match basis {
@@ -86,9 +81,7 @@ impl Core {
     /// Queues a job whose tick is answered or given up for the one after it.
     pub(crate) fn settle_after(&self, asking: &Asking) {
         let job = &asking.due.job;
-        let next = asking
-            .successor
-            .map(|tick| (tick, (self.basis(), job.due_at(tick))));
+        let next = asking.successor.map(|tick| (tick, (self.basis(), job.due_at(tick))));
         self.queue(asking.due.registration, asking.tick.occurrence.at(), next);
     }
 
@@ -174,10 +167,7 @@ impl Core {
         let Some(entry) = table.entry(registration) else {
             return;
         };
-        let begin = self
-            .meter
-            .server_at(entry.registered)
-            .unwrap_or(entry.since);
+        let begin = self.meter.server_at(entry.registered).unwrap_or(entry.since);
         let parked = entry.awaits_look() && entry.asking().is_some();
         entry.looked = true;
         if entry.asking().is_some() && !parked {

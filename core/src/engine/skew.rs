@@ -46,11 +46,7 @@ impl SkewMeter {
     /// Takes what an answer told: the backend's clock somewhere between sending and receiving.
     pub(crate) fn observe(&self, sent: Instant, received: Instant, server: Timestamp) {
         let uncertainty = received.saturating_duration_since(sent) / 2;
-        let new = Sample {
-            server,
-            at: sent + uncertainty,
-            uncertainty,
-        };
+        let new = Sample { server, at: sent + uncertainty, uncertainty };
         *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(received);
         let mut sample = self.sample.lock().unwrap_or_else(PoisonError::into_inner);
         let keep = sample.is_some_and(|old| {
@@ -80,10 +76,7 @@ impl SkewMeter {
     pub(crate) fn skew(&self, wall: Timestamp, at: Instant) -> Option<Skew> {
         let sample = (*self.sample.lock().unwrap_or_else(PoisonError::into_inner))?;
         let ahead = wall.duration_since(read(sample, at));
-        Some(Skew {
-            ahead,
-            uncertainty: sample.uncertainty,
-        })
+        Some(Skew { ahead, uncertainty: sample.uncertainty })
     }
 }
 
@@ -91,9 +84,7 @@ fn read(sample: Sample, at: Instant) -> Timestamp {
     let passed = |d: Duration| SignedDuration::try_from(d).unwrap_or(SignedDuration::MAX);
     let moved = match at.checked_duration_since(sample.at) {
         Some(later) => sample.server.checked_add(passed(later)),
-        None => sample
-            .server
-            .checked_sub(passed(sample.at.saturating_duration_since(at))),
+        None => sample.server.checked_sub(passed(sample.at.saturating_duration_since(at))),
     };
     moved.unwrap_or(sample.server)
 }
@@ -116,11 +107,6 @@ mod tests {
         assert_eq!((skew.ahead.as_millis(), skew.uncertainty), (41, ms(1)));
         // The backend's clock was set an hour forward.
         meter.observe(t0, t0 + ms(500), start + Duration::from_secs(3600));
-        assert!(
-            meter
-                .skew(start, t0)
-                .unwrap()
-                .exceeds(Duration::from_secs(3000))
-        );
+        assert!(meter.skew(start, t0).unwrap().exceeds(Duration::from_secs(3000)));
     }
 }

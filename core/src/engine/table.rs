@@ -118,13 +118,7 @@ impl Table {
     pub(crate) fn find(&self, id: &str) -> Option<(Registration, &Entry)> {
         let slot = *self.by_id.get(id)?;
         let entry = self.entries.get(slot as usize)?.as_ref()?;
-        Some((
-            Registration {
-                slot,
-                number: entry.number,
-            },
-            entry,
-        ))
+        Some((Registration { slot, number: entry.number }, entry))
     }
 
     /// The entry of a registration that is still there.
@@ -177,10 +171,7 @@ impl Table {
             };
             entry.asking = Some(next);
             return Some(Due {
-                registration: Registration {
-                    slot,
-                    number: entry.number,
-                },
+                registration: Registration { slot, number: entry.number },
                 job: entry.job.clone(),
                 since: entry.since,
                 cursor: entry.cursor,
@@ -196,13 +187,7 @@ impl Table {
         for (slot, entry) in (0..).zip(&mut self.entries) {
             let Some(entry) = entry else { continue };
             if entry.asking.is_none() && entry.rewind(now) {
-                moved.push((
-                    Registration {
-                        slot,
-                        number: entry.number,
-                    },
-                    entry.job.clone(),
-                ));
+                moved.push((Registration { slot, number: entry.number }, entry.job.clone()));
             }
         }
         moved

@@ -18,9 +18,9 @@ pub(crate) fn next(job: &Definition, after: Timestamp) -> Result<Option<Occurren
     // Nothing is scheduled before 1970.
     let after = after.max(Timestamp::UNIX_EPOCH - jiff::SignedDuration::from_millis(1));
     match shield(|| job.schedule.next_after(after)).map_err(Fault)? {
-        Some(tick) if tick <= after => Err(Fault(format!(
-            "its next tick after {after} is {tick}, which is not later"
-        ))),
+        Some(tick) if tick <= after => {
+            Err(Fault(format!("its next tick after {after} is {tick}, which is not later")))
+        }
         tick => Ok(tick.and_then(Occurrence::new)),
     }
 }
@@ -32,9 +32,7 @@ pub(crate) fn newest(
     through: Timestamp,
 ) -> Result<Option<Occurrence>, Fault> {
     let tick = shield(|| job.schedule.newest_between(after, through)).map_err(Fault)?;
-    Ok(tick
-        .filter(|tick| *tick > after && *tick <= through)
-        .and_then(Occurrence::new))
+    Ok(tick.filter(|tick| *tick > after && *tick <= through).and_then(Occurrence::new))
 }
 
 /// How many ticks are later than `after` and not later than `through`, counted up to `limit`.

@@ -85,10 +85,7 @@ impl JobBuilder {
     ///
     /// There is no zone of that name, or the schedule has no use for one.
     pub fn time_zone(mut self, name: &str) -> Result<Self, ScheduleError> {
-        self.schedule = self
-            .schedule
-            .map(|schedule| schedule.time_zone(name))
-            .transpose()?;
+        self.schedule = self.schedule.map(|schedule| schedule.time_zone(name)).transpose()?;
         self.time_zone = Some(name.to_owned());
         Ok(self)
     }
@@ -166,16 +163,34 @@ impl JobBuilder {
 
     /// Runs this future for each tick.
     ///
-    /// It is dropped when it may not go on. A panic is caught and recorded.
+    /// It is dropped when it may not go on; what it has spawned itself is its own to stop. A panic
+    /// is caught and recorded. It returns `()`, or a `Result<(), E>` for any error.
+    ///
+    /// The closure is called for each run, so what it needs is cloned into each future:
+    ///
+    /// ```
+    /// # use std::{sync::Arc, time::Duration};
+    /// # use tidelock::Job;
+    /// # struct Pool;
+    /// # impl Pool { async fn clean(&self) -> Result<(), std::io::Error> { Ok(()) } }
+    /// # fn main() -> Result<(), tidelock::ScheduleError> {
+    /// let pool = Arc::new(Pool);
+    /// let job = Job::new("cleaning").every(Duration::from_secs(60))?.run(move |_run| {
+    ///     let pool = pool.clone();
+    ///     async move {
+    ///         pool.clean().await?;
+    ///         Ok::<(), std::io::Error>(())
+    ///     }
+    /// });
+    /// # drop(job);
+    /// # Ok(()) }
+    /// ```
     pub fn run<F, Fut>(self, handler: F) -> Job
     where
         F: Fn(RunContext) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: HandlerResult> + Send + 'static,
     {
-        Job {
-            settings: self,
-            handler: Handler::from_async(handler),
-        }
+        Job { settings: self, handler: Handler::from_async(handler) }
     }
 
     /// Runs this code for each tick, on a thread where it may block.
@@ -187,9 +202,6 @@ impl JobBuilder {
         F: Fn(RunContext) -> R + Send + Sync + 'static,
         R: HandlerResult,
     {
-        Job {
-            settings: self,
-            handler: Handler::from_blocking(handler),
-        }
+        Job { settings: self, handler: Handler::from_blocking(handler) }
     }
 }

@@ -54,9 +54,7 @@ impl RunContext {
             note: Mutex::default(),
             backend,
         };
-        Self {
-            inner: Arc::new(inner),
-        }
+        Self { inner: Arc::new(inner) }
     }
 
     /// The job.
@@ -106,19 +104,11 @@ impl RunContext {
     /// Leaves a text in the run's record, in place of an earlier one; what is longer than 4 KiB
     /// is cut.
     pub fn note(&self, text: impl Into<String>) {
-        *self
-            .inner
-            .note
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(text.into());
+        *self.inner.note.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.into());
     }
 
     pub(crate) fn take_note(&self) -> Option<String> {
-        self.inner
-            .note
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        self.inner.note.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// The newest run of the job that succeeded, on whichever node, among the newest 10,000
@@ -136,8 +126,6 @@ impl RunContext {
         let records = timeout(LIST_BOUND, self.inner.backend.list(&query))
             .await
             .map_err(|_| BackendError::new(ErrorKind::Timeout, "backend", "list"))??;
-        Ok(records
-            .into_iter()
-            .find(|record| record.state == RunState::Succeeded))
+        Ok(records.into_iter().find(|record| record.state == RunState::Succeeded))
     }
 }

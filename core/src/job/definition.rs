@@ -48,45 +48,15 @@ impl Definition {
             return Err(JobError::NoSchedule(id));
         };
         let ranges: [(&'static str, Option<Duration>, Duration, &'static str); 5] = [
-            (
-                "lock_ttl",
-                settings.lock_ttl,
-                MIN_TTL,
-                "100 ms to 100 years",
-            ),
-            (
-                "timeout",
-                settings.timeout,
-                Duration::from_millis(1),
-                "1 ms to 100 years",
-            ),
-            (
-                "grace",
-                Some(settings.grace),
-                Duration::ZERO,
-                "at most 100 years",
-            ),
-            (
-                "start_within",
-                settings.start_within,
-                Duration::ZERO,
-                "at most 100 years",
-            ),
-            (
-                "splay",
-                Some(settings.splay),
-                Duration::ZERO,
-                "at most 100 years",
-            ),
+            ("lock_ttl", settings.lock_ttl, MIN_TTL, "100 ms to 100 years"),
+            ("timeout", settings.timeout, Duration::from_millis(1), "1 ms to 100 years"),
+            ("grace", Some(settings.grace), Duration::ZERO, "at most 100 years"),
+            ("start_within", settings.start_within, Duration::ZERO, "at most 100 years"),
+            ("splay", Some(settings.splay), Duration::ZERO, "at most 100 years"),
         ];
         for (what, found, least, expected) in ranges {
             if let Some(found) = found.filter(|d| *d < least || *d > MAX_DURATION) {
-                return Err(JobError::Duration {
-                    job: id,
-                    what,
-                    found,
-                    expected,
-                });
+                return Err(JobError::Duration { job: id, what, found, expected });
             }
         }
         if settings.fixed_lease && handler.is_blocking() {
@@ -127,12 +97,9 @@ impl Definition {
 fn splay(id: &JobId, max: Duration) -> i64 {
     let max = u64::try_from(max.as_millis()).unwrap_or(u64::MAX);
     // FNV-1a: the same in every process and release, unlike the standard library's hash.
-    let hash = id
-        .as_str()
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+    let hash = id.as_str().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     // The high bits: FNV's low ones differ little between ids that differ in their last byte.
     let part = (u128::from(hash.rotate_left(32)) * u128::from(max)) >> 64;
     i64::try_from(part).unwrap_or(i64::MAX)

@@ -9,7 +9,7 @@ use crate::{IdError, JobId, ScheduleError};
 #[non_exhaustive]
 pub enum JobError {
     /// The id is none.
-    #[error("the job has no usable id")]
+    #[error(transparent)]
     Id(#[from] IdError),
     /// A job of that id is registered already.
     #[error("job {0} is registered already: expected another id, or a call of replace")]
@@ -18,7 +18,7 @@ pub enum JobError {
     #[error("job {0} has no schedule: expected one of cron, every, once or schedule")]
     NoSchedule(JobId),
     /// The schedule cannot be used.
-    #[error("the schedule cannot be used")]
+    #[error(transparent)]
     Schedule(#[from] ScheduleError),
     /// The job's own schedule panicked when it was asked for its first tick.
     #[error("the schedule of job {job} panicked: {message}")]

@@ -14,6 +14,10 @@ pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Result<(), AnyError>> + Send>>;
 
 /// What a handler may return: `()`, or `Result<(), E>` for any error that turns into a boxed one.
+#[diagnostic::on_unimplemented(
+    message = "a handler returns `()` or `Result<(), E>`, not `{Self}`",
+    note = "end it with `Ok::<(), YourError>(())` where the error's type is not known otherwise"
+)]
 pub trait HandlerResult: Send + 'static {
     /// As a result with a boxed error.
     ///
@@ -68,10 +72,6 @@ impl Handler {
 
 impl fmt::Debug for Handler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_blocking() {
-            "blocking"
-        } else {
-            "async"
-        })
+        f.write_str(if self.is_blocking() { "blocking" } else { "async" })
     }
 }

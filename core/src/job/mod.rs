@@ -36,6 +36,7 @@ pub use policy::Misfire;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug)]
+#[must_use = "a job does nothing until it is registered with a scheduler"]
 pub struct Job {
     settings: JobBuilder,
     handler: Handler,
@@ -43,10 +44,7 @@ pub struct Job {
 
 impl Job {
     /// Begins a job of that id. What is wrong with the id is told when the job is registered.
-    #[expect(
-        clippy::new_ret_no_self,
-        reason = "a job without a handler is none yet"
-    )]
+    #[expect(clippy::new_ret_no_self, reason = "a job without a handler is none yet")]
     pub fn new(id: impl Into<String>) -> JobBuilder {
         JobBuilder::new(id.into())
     }

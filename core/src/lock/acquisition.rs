@@ -44,11 +44,7 @@ pub struct Grant {
 impl Grant {
     /// A grant.
     pub fn new(lease: Lease, previous: Option<MarkPoint>, abandoned: Vec<OpenRun>) -> Self {
-        Self {
-            lease,
-            previous,
-            abandoned,
-        }
+        Self { lease, previous, abandoned }
     }
 }
 
@@ -67,11 +63,7 @@ pub struct Consumed {
 impl Consumed {
     /// A consumed occurrence.
     pub fn new(reason: SkipReason, blocked_by: Option<RunId>, previous: Option<MarkPoint>) -> Self {
-        Self {
-            reason,
-            blocked_by,
-            previous,
-        }
+        Self { reason, blocked_by, previous }
     }
 }
 
@@ -109,11 +101,6 @@ pub struct HeldBy {
 impl HeldBy {
     /// Held by that acquisition.
     pub fn new(holder: Holder, run_id: RunId, node: NodeId, expires_in: Duration) -> Self {
-        Self {
-            holder,
-            run_id,
-            node,
-            expires_in,
-        }
+        Self { holder, run_id, node, expires_in }
     }
 }

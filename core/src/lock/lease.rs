@@ -20,12 +20,7 @@ pub struct Lease {
 impl Lease {
     /// The lease of one grant.
     pub fn new(key: LockKey, holder: Holder, run_id: RunId, token: FencingToken) -> Self {
-        Self {
-            key,
-            holder,
-            run_id,
-            token,
-        }
+        Self { key, holder, run_id, token }
     }
 }
 

@@ -33,10 +33,7 @@ pub struct MarkPoint {
 impl MarkPoint {
     /// That occurrence of that schedule.
     pub fn new(occurrence: Occurrence, fingerprint: Fingerprint) -> Self {
-        Self {
-            occurrence,
-            fingerprint,
-        }
+        Self { occurrence, fingerprint }
     }
 }
 

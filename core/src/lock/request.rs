@@ -89,7 +89,6 @@ impl AcquireRequest {
 
     /// Where a grant would put the mark; `None` for a manual run.
     pub fn point(&self) -> Option<MarkPoint> {
-        self.occurrence
-            .map(|occurrence| MarkPoint::new(occurrence, self.fingerprint))
+        self.occurrence.map(|occurrence| MarkPoint::new(occurrence, self.fingerprint))
     }
 }

@@ -25,12 +25,7 @@ impl OpenRun {
         occurrence: Option<Occurrence>,
         token: FencingToken,
     ) -> Self {
-        Self {
-            run_id,
-            node,
-            occurrence,
-            token,
-        }
+        Self { run_id, node, occurrence, token }
     }
 }
 
@@ -56,11 +51,6 @@ impl LockState {
         held: Option<HeldBy>,
         open_runs: Vec<OpenRun>,
     ) -> Self {
-        Self {
-            mark,
-            token,
-            held,
-            open_runs,
-        }
+        Self { mark, token, held, open_runs }
     }
 }

@@ -1,10 +1,7 @@
 //! What is stored about runs: the second of the two traits of a backend.
 
 mod query;
-#[expect(
-    clippy::module_inception,
-    reason = "the file is named for its type, like all others"
-)]
+#[expect(clippy::module_inception, reason = "the file is named for its type, like all others")]
 mod record;
 mod state;
 mod text;

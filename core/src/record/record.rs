@@ -28,12 +28,7 @@ impl TickSpan {
 
     /// The ticks from `first` to `last`.
     pub fn new(first: Occurrence, last: Occurrence, count: u64, at_least: bool) -> Self {
-        Self {
-            first,
-            last,
-            count,
-            at_least,
-        }
+        Self { first, last, count, at_least }
     }
 
     /// These and the later ones.

@@ -21,7 +21,7 @@ pub enum SkipReason {
 pub enum RunState {
     /// Granted and not ended.
     Running,
-    /// The handler returned `Ok`.
+    /// The handler returned `Ok`, and had not been told to stop before.
     Succeeded,
     /// The handler returned an error.
     Failed,
@@ -115,10 +115,7 @@ impl FromStr for RunState {
     type Err = RunStateError;
 
     fn from_str(name: &str) -> Result<Self, RunStateError> {
-        Self::ALL
-            .into_iter()
-            .find(|state| state.as_str() == name)
-            .ok_or(RunStateError(()))
+        Self::ALL.into_iter().find(|state| state.as_str() == name).ok_or(RunStateError(()))
     }
 }
 

@@ -54,11 +54,7 @@ impl FieldSets {
                 }
                 later => month += 1 + later.trailing_zeros(),
             }
-            days = if self.has_year(year) {
-                self.days.in_month(year, month)
-            } else {
-                0
-            };
+            days = if self.has_year(year) { self.days.in_month(year, month) } else { 0 };
         }
         Some((year, month, days.trailing_zeros()))
     }

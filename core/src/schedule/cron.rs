@@ -99,11 +99,7 @@ impl fmt::Display for Cron {
         f.write_str(&self.text)?;
         let (rules, default) = (self.rules(), Rules::new(self.fixed_time, None, None));
         if rules.gap_below != default.gap_below {
-            f.write_str(if rules.gap_below == 0 {
-                " gap=skip"
-            } else {
-                " gap=after"
-            })?;
+            f.write_str(if rules.gap_below == 0 { " gap=skip" } else { " gap=after" })?;
         }
         if rules.on_repeat != default.on_repeat {
             f.write_str(match rules.on_repeat {
@@ -124,10 +120,6 @@ mod tests {
     #[test]
     fn an_expression_in_a_zone_stays_below_two_hundred_bytes() {
         let years = size_of::<[u64; 3]>();
-        assert!(
-            size_of::<Cron>() + years + 24 <= 160,
-            "{}",
-            size_of::<Cron>()
-        );
+        assert!(size_of::<Cron>() + years + 24 <= 160, "{}", size_of::<Cron>());
     }
 }

@@ -18,16 +18,8 @@ impl Date {
         let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let shifted = (5 * of_year + 2) / 153;
         let day = small(of_year - (153 * shifted + 2) / 5 + 1);
-        let month = small(if shifted < 10 {
-            shifted + 3
-        } else {
-            shifted - 9
-        });
-        Self {
-            year: year_of_era + era * 400 + i64::from(month <= 2),
-            month,
-            day,
-        }
+        let month = small(if shifted < 10 { shifted + 3 } else { shifted - 9 });
+        Self { year: year_of_era + era * 400 + i64::from(month <= 2), month, day }
     }
 }
 
@@ -78,18 +70,8 @@ mod tests {
                 u32::try_from(date.day()).unwrap(),
             );
             assert_eq!(days(y, m, d), day);
-            assert_eq!(
-                Date::from_days(day),
-                Date {
-                    year: y,
-                    month: m,
-                    day: d
-                }
-            );
-            assert_eq!(
-                month_len(y, m),
-                u32::try_from(date.days_in_month()).unwrap()
-            );
+            assert_eq!(Date::from_days(day), Date { year: y, month: m, day: d });
+            assert_eq!(month_len(y, m), u32::try_from(date.days_in_month()).unwrap());
             assert_eq!(
                 weekday(day),
                 u32::try_from(date.weekday().to_sunday_zero_offset()).unwrap()

@@ -34,16 +34,8 @@ impl DaySet {
             (false, true) if !self.needs_weekday() => all & self.by_day(length, 0),
             (any_day, any_weekday) => {
                 let first = weekday(days(year, month, 1));
-                let by_day = if any_day {
-                    0
-                } else {
-                    self.by_day(length, first)
-                };
-                let by_weekday = if any_weekday {
-                    0
-                } else {
-                    self.by_weekday(length, first)
-                };
+                let by_day = if any_day { 0 } else { self.by_day(length, first) };
+                let by_weekday = if any_weekday { 0 } else { self.by_weekday(length, first) };
                 all & (by_day | by_weekday)
             }
         }

@@ -90,27 +90,17 @@ impl ScheduleError {
 
     /// Marks the character that starts at byte `at` of `expression`.
     pub(super) fn at(mut self, expression: &str, at: usize) -> Self {
-        let before = expression
-            .char_indices()
-            .take_while(|&(byte, _)| byte < at)
-            .count();
+        let before = expression.char_indices().take_while(|&(byte, _)| byte < at).count();
         self.0.column = Some(before + 1);
         let from = before.saturating_sub(SHOWN / 2);
         let mut parts = escaped(expression.chars().skip(from).take(SHOWN));
-        let caret = parts
-            .iter()
-            .take(before - from)
-            .map(String::len)
-            .sum::<usize>();
+        let caret = parts.iter().take(before - from).map(String::len).sum::<usize>();
         let lead = if from > 0 { "..." } else { "" };
         if expression.chars().nth(from + SHOWN).is_some() {
             parts.push("...".to_owned());
         }
         let text = format!("{lead}{}", parts.concat());
-        self.0.excerpt = Some(Excerpt {
-            text,
-            caret: lead.len() + caret,
-        });
+        self.0.excerpt = Some(Excerpt { text, caret: lead.len() + caret });
         self
     }
 
@@ -202,21 +192,13 @@ mod tests {
 
     #[test]
     fn hostile_text_is_escaped_and_cut() {
-        let hostile = format!(
-            "\u{0}\u{202e}\u{1f600}{}x{}",
-            "*".repeat(500),
-            "é".repeat(1 << 20)
-        );
+        let hostile = format!("\u{0}\u{202e}\u{1f600}{}x{}", "*".repeat(500), "é".repeat(1 << 20));
         let error = ScheduleError::new(ScheduleErrorKind::Syntax, "a number")
             .found(&hostile)
             .at(&hostile, hostile.find('x').unwrap());
         let text = error.to_string();
         assert_eq!(error.column(), Some(504));
-        assert!(
-            text.chars()
-                .all(|c| c == '\n' || c == ' ' || c.is_ascii_graphic()),
-            "{text}"
-        );
+        assert!(text.chars().all(|c| c == '\n' || c == ' ' || c.is_ascii_graphic()), "{text}");
         assert!(text.len() < 1_000, "{text}");
         let lines = text.lines().collect::<Vec<_>>();
         assert_eq!(&lines[1][lines[2].find('^').unwrap()..][..1], "x");

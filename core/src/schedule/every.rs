@@ -28,10 +28,9 @@ impl Every {
             return refused("whole milliseconds");
         }
         match i64::try_from(period.as_millis()) {
-            Ok(period) if period <= MAX_PERIOD_MS => Ok(Self {
-                period,
-                anchor: whole_up(anchor).as_millisecond(),
-            }),
+            Ok(period) if period <= MAX_PERIOD_MS => {
+                Ok(Self { period, anchor: whole_up(anchor).as_millisecond() })
+            }
             _ => refused("a period of at most 9999 years"),
         }
     }
@@ -39,11 +38,7 @@ impl Every {
     /// How many ticks there are up to and including `t`.
     fn ticks_through(&self, t: Timestamp) -> i64 {
         let since = floor_ms(t) - self.anchor;
-        if since < 0 {
-            0
-        } else {
-            since / self.period + 1
-        }
+        if since < 0 { 0 } else { since / self.period + 1 }
     }
 
     fn tick(&self, index: i64) -> Option<Timestamp> {
@@ -56,11 +51,7 @@ impl Every {
     }
 
     pub(super) fn newest_between(&self, after: Timestamp, through: Timestamp) -> Option<Timestamp> {
-        let newest = self.tick(
-            self.ticks_through(through)
-                .checked_sub(1)
-                .filter(|&i| i >= 0)?,
-        )?;
+        let newest = self.tick(self.ticks_through(through).checked_sub(1).filter(|&i| i >= 0)?)?;
         (newest > after).then_some(newest)
     }
 
@@ -101,11 +92,7 @@ mod tests {
             ("1969-12-31T23:59:59.9985Z", -1),
         ];
         for (text, ms) in cases {
-            assert_eq!(
-                whole_up(text.parse().unwrap()).as_millisecond(),
-                ms,
-                "{text}"
-            );
+            assert_eq!(whole_up(text.parse().unwrap()).as_millisecond(), ms, "{text}");
         }
         assert_eq!(whole_up(Timestamp::MAX).subsec_nanosecond(), 999_000_000);
         assert_eq!(whole_up(Timestamp::MIN), Timestamp::MIN);

@@ -22,9 +22,8 @@ pub enum Field {
     Year,
 }
 
-const MONTHS: [&str; 12] = [
-    "JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC",
-];
+const MONTHS: [&str; 12] =
+    ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
 impl Field {
@@ -79,10 +78,7 @@ impl Field {
             Field::DayOfWeek => (&WEEKDAYS, 0),
             _ => return None,
         };
-        (first..)
-            .zip(names)
-            .find(|(_, known)| known.eq_ignore_ascii_case(name))
-            .map(|(n, _)| n)
+        (first..).zip(names).find(|(_, known)| known.eq_ignore_ascii_case(name)).map(|(n, _)| n)
     }
 
     /// What may stand in the field, for an error.

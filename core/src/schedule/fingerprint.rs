@@ -56,9 +56,7 @@ impl FromStr for Fingerprint {
         if text.len() != 16 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(ParseFingerprintError);
         }
-        u64::from_str_radix(text, 16)
-            .map(Self)
-            .map_err(|_| ParseFingerprintError)
+        u64::from_str_radix(text, 16).map(Self).map_err(|_| ParseFingerprintError)
     }
 }
 
@@ -78,18 +76,8 @@ mod tests {
         let print = Fingerprint::new(0x00ab);
         assert_eq!(print.to_string(), "00000000000000ab");
         assert_eq!("00000000000000ab".parse(), Ok(print));
-        for wrong in [
-            "",
-            "ab",
-            "+0000000000000ab",
-            "00000000000000abc",
-            "000000000000 0ab",
-        ] {
-            assert_eq!(
-                wrong.parse::<Fingerprint>(),
-                Err(ParseFingerprintError),
-                "{wrong}"
-            );
+        for wrong in ["", "ab", "+0000000000000ab", "00000000000000abc", "000000000000 0ab"] {
+            assert_eq!(wrong.parse::<Fingerprint>(), Err(ParseFingerprintError), "{wrong}");
         }
     }
 }

@@ -49,15 +49,8 @@ impl Rules {
             (None, true) => THREE_HOURS,
             (Some(OnGap::Skip), _) | (None, false) => 0,
         };
-        let default = if fixed_time {
-            OnRepeat::First
-        } else {
-            OnRepeat::Both
-        };
-        Self {
-            gap_below,
-            on_repeat: repeat.unwrap_or(default),
-        }
+        let default = if fixed_time { OnRepeat::First } else { OnRepeat::Both };
+        Self { gap_below, on_repeat: repeat.unwrap_or(default) }
     }
 }
 
@@ -114,8 +107,7 @@ pub(super) fn fires_after_gap(sets: &FieldSets, rules: Rules, stretch: &Stretch)
         return false;
     }
     let after = stretch.start + stretch.offset;
-    sets.at_or_after(after - stretch.shift)
-        .is_some_and(|wall| wall < after)
+    sets.at_or_after(after - stretch.shift).is_some_and(|wall| wall < after)
 }
 
 /// The wall-clock time from which times count, for instants from `from` on.

@@ -39,7 +39,7 @@ pub enum StartError {
     #[error("ClockPolicy::Correct needs a backend with a clock of its own: expected Warn")]
     NoClock,
     /// A job was not taken.
-    #[error("a job was not taken")]
+    #[error(transparent)]
     Job(#[from] JobError),
     /// The operating system gave no random numbers, which run ids and holders are made of.
     #[error("the operating system gave no random numbers")]
@@ -166,6 +166,7 @@ impl SchedulerBuilder {
             }
         }
         core.spawn(tick(core.clone()));
+        core.spawner.spawn(Box::pin(end_events(core.clone())));
         core.spawn(core.clone().keep_meter());
         tracing::info!(node = %core.node, "scheduler started");
         Ok(Scheduler::new(control))
@@ -175,4 +176,13 @@ impl SchedulerBuilder {
 fn default_node(random: &mut StdRng) -> Result<NodeId, StartError> {
     let number: u32 = rand::RngExt::random(random);
     NodeId::new(format!("node-{number:08x}")).map_err(|error| StartError::Job(error.into()))
+}
+
+/// Ends the streams of events when the scheduler has stopped and its last task has ended. It is
+/// not one of those itself.
+async fn end_events(core: Arc<Core>) {
+    core.stopping.cancelled().await;
+    core.tracker.close();
+    core.tracker.wait().await;
+    core.events.close();
 }

@@ -57,10 +57,7 @@ impl Control {
     fn check_schedule(&self, job: &Definition, now: Timestamp) -> Result<(), JobError> {
         match next_tick(job, now) {
             Ok(_) => Ok(()),
-            Err(Fault(message)) => Err(JobError::SchedulePanicked {
-                job: job.id.clone(),
-                message,
-            }),
+            Err(Fault(message)) => Err(JobError::SchedulePanicked { job: job.id.clone(), message }),
         }
     }
 
@@ -90,14 +87,9 @@ impl Control {
         let mut table = core.table();
         let (mut since, mut cursor, mut registered) = (now, now, Instant::now());
         let old = table.remove(job.id.as_str());
-        if let Some(old) = old
-            .as_ref()
-            .filter(|old| old.job.fingerprint == job.fingerprint)
-        {
+        if let Some(old) = old.as_ref().filter(|old| old.job.fingerprint == job.fingerprint) {
             // What is being asked for is left to the one who asks.
-            cursor = old
-                .asking()
-                .map_or(old.cursor, |tick| tick.at().max(old.cursor));
+            cursor = old.asking().map_or(old.cursor, |tick| tick.at().max(old.cursor));
             (since, registered) = (old.since, old.registered);
         }
         let registration = table.insert(job.clone(), cursor, registered);
@@ -136,11 +128,7 @@ impl Control {
 
     /// The next `n` ticks of a job, by this node's clock; `None` if there is no such job here.
     pub fn next(&self, id: &str, n: usize) -> Option<Vec<Timestamp>> {
-        let job = self
-            .core
-            .table()
-            .find(id)
-            .map(|(_, entry)| entry.job.clone())?;
+        let job = self.core.table().find(id).map(|(_, entry)| entry.job.clone())?;
         let mut after = self.core.clock.now();
         let mut ticks = Vec::new();
         while ticks.len() < n {
@@ -161,10 +149,7 @@ impl Control {
             id: entry.job.id.clone(),
             schedule: entry.job.schedule.to_string(),
             next: entry.next(),
-            running: live
-                .iter()
-                .filter(|(_, run)| run.job == entry.job.id)
-                .count(),
+            running: live.iter().filter(|(_, run)| run.job == entry.job.id).count(),
         };
         table.jobs().iter().map(status).collect()
     }
@@ -232,9 +217,9 @@ impl Control {
 #[non_exhaustive]
 pub enum HistoryError {
     /// The id is none.
-    #[error("no history")]
+    #[error(transparent)]
     Id(#[from] crate::IdError),
     /// The backend could not be asked.
-    #[error("the backend could not be asked")]
+    #[error("the backend could not be asked: {0}")]
     Backend(#[from] BackendError),
 }

@@ -21,7 +21,7 @@ use crate::{Backend, Combined, LockBackend, RecordStore};
 /// What it can be told is on [`Control`], to which it derefs. Dropped without
 /// [`shutdown`](Self::shutdown) it cancels what can be cancelled, and no lock outlives its TTL.
 #[derive(Debug)]
-#[must_use = "dropping a scheduler stops it"]
+#[must_use = "a scheduler stops when it is dropped: bind it to a name (`let _ =` drops it at once)"]
 pub struct Scheduler {
     control: Control,
 }

@@ -82,12 +82,7 @@ pub(super) fn cancel(core: &Core) -> usize {
 const FAR: Duration = Duration::from_secs(365 * 86_400);
 
 fn longest_grace(core: &Core) -> Duration {
-    core.live
-        .all()
-        .iter()
-        .map(|(_, run)| run.grace)
-        .max()
-        .unwrap_or_default()
+    core.live.all().iter().map(|(_, run)| run.grace).max().unwrap_or_default()
 }
 
 /// Waits until all is done, or nothing is left but what cannot be stopped.

@@ -77,56 +77,20 @@ struct Field {
     any: i64,
 }
 
-const MONTHS: &[&str] = &[
-    "jan", "Feb", "MAR", "apr", "MAY", "jun", "jul", "AUG", "sep", "oct", "NOV", "Dec",
-];
+const MONTHS: &[&str] =
+    &["jan", "Feb", "MAR", "apr", "MAY", "jun", "jul", "AUG", "sep", "oct", "NOV", "Dec"];
 const WEEKDAYS: &[&str] = &["sun", "MON", "Tue", "WED", "thu", "FRI", "SAT"];
 const DAY: usize = 3;
 const WEEKDAY: usize = 5;
 const YEAR: usize = 6;
 const FIELDS: [Field; 7] = [
-    Field {
-        min: 0,
-        max: 59,
-        names: &[],
-        any: 20,
-    },
-    Field {
-        min: 0,
-        max: 59,
-        names: &[],
-        any: 25,
-    },
-    Field {
-        min: 0,
-        max: 23,
-        names: &[],
-        any: 35,
-    },
-    Field {
-        min: 1,
-        max: 31,
-        names: &[],
-        any: 40,
-    },
-    Field {
-        min: 1,
-        max: 12,
-        names: MONTHS,
-        any: 55,
-    },
-    Field {
-        min: 0,
-        max: 6,
-        names: WEEKDAYS,
-        any: 50,
-    },
-    Field {
-        min: 1970,
-        max: 2100,
-        names: &[],
-        any: 70,
-    },
+    Field { min: 0, max: 59, names: &[], any: 20 },
+    Field { min: 0, max: 59, names: &[], any: 25 },
+    Field { min: 0, max: 23, names: &[], any: 35 },
+    Field { min: 1, max: 31, names: &[], any: 40 },
+    Field { min: 1, max: 12, names: MONTHS, any: 55 },
+    Field { min: 0, max: 6, names: WEEKDAYS, any: 50 },
+    Field { min: 1970, max: 2100, names: &[], any: 70 },
 ];
 
 impl Expression {
@@ -137,10 +101,7 @@ impl Expression {
             4..=7 => 0..6,
             _ => 0..7,
         };
-        let mut both = Self {
-            ours: String::new(),
-            croner: String::new(),
-        };
+        let mut both = Self { ours: String::new(), croner: String::new() };
         for index in fields {
             both.push_field(rng, index);
             both.push(" ", " ");
@@ -162,11 +123,7 @@ impl Expression {
         if matches!(index, DAY | WEEKDAY) && rng.percent(25) {
             return self.push_special(rng, index);
         }
-        let items = if rng.percent(60) {
-            1
-        } else {
-            rng.between(2, 5)
-        };
+        let items = if rng.percent(60) { 1 } else { rng.between(2, 5) };
         for item in 0..items {
             if item > 0 {
                 self.push(",", ",");
@@ -214,11 +171,7 @@ impl Expression {
         let field = &FIELDS[index];
         let written = if index == WEEKDAY { 7 } else { field.max };
         // Years that are far apart leave little to compare.
-        let (min, max) = if index == YEAR {
-            (2020, 2050)
-        } else {
-            (field.min, written)
-        };
+        let (min, max) = if index == YEAR { (2020, 2050) } else { (field.min, written) };
         let (mut from, mut to) = (rng.between(min, max), rng.between(min, max));
         let step = rng.between(1, field.max - field.min + 1);
         match rng.between(0, 9) {
@@ -243,20 +196,14 @@ impl Expression {
                 if from > to && !wraps {
                     (from, to) = (to, from);
                 }
-                let mut ours = format!(
-                    "{}-{}",
-                    self.value(rng, index, from),
-                    self.value(rng, index, to)
-                );
+                let mut ours =
+                    format!("{}-{}", self.value(rng, index, from), self.value(rng, index, to));
                 let step = if range == 6 { step } else { 1 };
                 if step > 1 {
                     let _ = write!(ours, "/{step}");
                 }
-                let croner = if wraps {
-                    weekdays(from, to, step)
-                } else {
-                    format!("{from}-{to}/{step}")
-                };
+                let croner =
+                    if wraps { weekdays(from, to, step) } else { format!("{from}-{to}/{step}") };
                 self.push(&ours, &croner);
             }
         }
@@ -272,7 +219,5 @@ fn weekdays(from: i64, to: i64, step: i64) -> String {
     };
     let start = from % 7;
     let days = (start..=end).step_by(usize::try_from(step).unwrap());
-    days.map(|day| (day % 7).to_string())
-        .collect::<Vec<_>>()
-        .join(",")
+    days.map(|day| (day % 7).to_string()).collect::<Vec<_>>().join(",")
 }

@@ -43,10 +43,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            keep: 100,
-            max_age: Duration::from_secs(7 * 24 * 60 * 60),
-        }
+        Self { keep: 100, max_age: Duration::from_secs(7 * 24 * 60 * 60) }
     }
 }
 
@@ -86,21 +83,13 @@ impl Fresh {
 
     /// Two halves, for the pass through [`Combined`](tidelock::Combined) alone.
     pub fn halves(locks: impl LockBackend, records: impl RecordStore) -> Self {
-        Self {
-            locks: Arc::new(locks),
-            records: Arc::new(records),
-            native: None,
-            guard: None,
-        }
+        Self { locks: Arc::new(locks), records: Arc::new(records), native: None, guard: None }
     }
 
     /// The same with something that is dropped when the case is over.
     #[must_use]
     pub fn guarded(self, guard: impl Any + Send + Sync) -> Self {
-        Self {
-            guard: Some(Box::new(guard)),
-            ..self
-        }
+        Self { guard: Some(Box::new(guard)), ..self }
     }
 }
 

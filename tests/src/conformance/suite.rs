@@ -40,10 +40,9 @@ impl Suite {
             (Pass::Native, None) => {
                 panic!("the factory gives no native backend: say `conformance!(combined: ...)`")
             }
-            (Pass::Combined, _) => Arc::new(Combined::new(
-                Arc::clone(&fresh.locks),
-                Arc::clone(&fresh.records),
-            )),
+            (Pass::Combined, _) => {
+                Arc::new(Combined::new(Arc::clone(&fresh.locks), Arc::clone(&fresh.records)))
+            }
         };
         Bench::new(backend, fresh, self.ttl(), self.factory.slack()).await
     }
@@ -61,9 +60,7 @@ impl Suite {
 
 impl fmt::Debug for Suite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Suite")
-            .field("pass", &self.pass)
-            .finish_non_exhaustive()
+        f.debug_struct("Suite").field("pass", &self.pass).finish_non_exhaustive()
     }
 }
 
@@ -80,10 +77,7 @@ where
     C: FnOnce(Suite) -> F,
     F: Future<Output = ()> + 'static,
 {
-    let suite = Suite {
-        pass,
-        factory: Arc::new(factory),
-    };
+    let suite = Suite { pass, factory: Arc::new(factory) };
     let paused = suite.factory.in_paused_time();
     run(paused, Box::pin(case(suite)));
 }

@@ -45,46 +45,31 @@ impl Chaos {
     /// The chance of [`Fault::Fail`] with [`ErrorKind::Unavailable`].
     #[must_use]
     pub fn fail(self, chance: f64) -> Self {
-        Self {
-            fail: chance,
-            ..self
-        }
+        Self { fail: chance, ..self }
     }
 
     /// The chance of [`Fault::LoseRequest`].
     #[must_use]
     pub fn lose_request(self, chance: f64) -> Self {
-        Self {
-            lose_request: chance,
-            ..self
-        }
+        Self { lose_request: chance, ..self }
     }
 
     /// The chance of [`Fault::LoseReply`].
     #[must_use]
     pub fn lose_reply(self, chance: f64) -> Self {
-        Self {
-            lose_reply: chance,
-            ..self
-        }
+        Self { lose_reply: chance, ..self }
     }
 
     /// The chance of [`Fault::ArriveLate`], and by how much at most.
     #[must_use]
     pub fn arrive_late(self, chance: f64, max: Duration) -> Self {
-        Self {
-            late: (chance, max),
-            ..self
-        }
+        Self { late: (chance, max), ..self }
     }
 
     /// The chance of [`Fault::Delay`], and by how much at most.
     #[must_use]
     pub fn delay(self, chance: f64, max: Duration) -> Self {
-        Self {
-            delay: (chance, max),
-            ..self
-        }
+        Self { delay: (chance, max), ..self }
     }
 
     pub(super) fn next(&mut self) -> Option<Fault> {

@@ -62,11 +62,7 @@ impl<B> Clone for Faults<B> {
 impl<B> Faults<B> {
     /// A way to `backend` that works.
     pub fn new(backend: B) -> Self {
-        Self {
-            inner: Arc::new(backend),
-            plan: Arc::default(),
-            link: Link::new(),
-        }
+        Self { inner: Arc::new(backend), plan: Arc::default(), link: Link::new() }
     }
 
     /// The next call of `op` meets `fault`. Said twice, the next two calls do, in that order.
@@ -132,12 +128,7 @@ impl<B> Faults<B> {
     }
 
     fn rule(&self, op: Op, job: Option<JobId>, fault: Fault, once: bool) {
-        self.plan().rules.push(Rule {
-            op,
-            job,
-            fault,
-            once,
-        });
+        self.plan().rules.push(Rule { op, job, fault, once });
     }
 
     fn plan(&self) -> MutexGuard<'_, Plan> {

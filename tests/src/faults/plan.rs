@@ -50,12 +50,7 @@ impl Plan {
             self.chaos.as_mut().and_then(Chaos::next)
         };
         if let Some(log) = &mut self.log {
-            log.push(Call {
-                op,
-                job: job.clone(),
-                at: Instant::now(),
-                fault,
-            });
+            log.push(Call { op, job: job.clone(), at: Instant::now(), fault });
         }
         fault
     }

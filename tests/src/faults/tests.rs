@@ -71,10 +71,7 @@ async fn one_jobs_faults_are_no_other_jobs() {
     assert!(faults.save(&record(1, &other)).await.is_ok());
     let denied = faults.save(&record(2, &job)).await.unwrap_err();
     let lost = faults.save(&record(2, &job)).await.unwrap_err();
-    assert_eq!(
-        (denied.kind, lost.kind),
-        (ErrorKind::Denied, ErrorKind::Timeout)
-    );
+    assert_eq!((denied.kind, lost.kind), (ErrorKind::Denied, ErrorKind::Timeout));
 }
 
 #[tokio::test(start_paused = true)]
@@ -84,11 +81,7 @@ async fn a_cut_link_refuses_or_hangs_until_it_is_healed_and_cuts_one_node_alone(
     faults.link().cut();
     assert!(faults.save(&record(1, &job)).await.is_err());
     faults.link().cut_silently();
-    assert!(
-        timeout(SECOND * 999, faults.save(&record(1, &job)))
-            .await
-            .is_err()
-    );
+    assert!(timeout(SECOND * 999, faults.save(&record(1, &job))).await.is_err());
     assert_eq!(saved(&neighbour, &job).await, 0);
     faults.link().heal();
     assert!(faults.save(&record(1, &job)).await.is_ok());

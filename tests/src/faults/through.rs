@@ -63,11 +63,7 @@ impl<B> Faults<B> {
             #[expect(clippy::panic, reason = "the fault that was asked for")]
             Some(Fault::Panic) => panic!("{} panics, as asked for", op.as_str()),
         };
-        if self.link.passes().await {
-            answer
-        } else {
-            Err(failed(ErrorKind::Timeout, op))
-        }
+        if self.link.passes().await { answer } else { Err(failed(ErrorKind::Timeout, op)) }
     }
 }
 
@@ -128,13 +124,11 @@ impl<B: LockBackend> LockBackend for Faults<B> {
     }
 
     async fn release(&self, lease: &Lease) -> Result<Answer<Release>, BackendError> {
-        self.send(Op::Release, lease.key.job(), call!(self.release(lease)))
-            .await
+        self.send(Op::Release, lease.key.job(), call!(self.release(lease))).await
     }
 
     async fn inspect(&self, key: &LockKey) -> Result<Answer<LockState>, BackendError> {
-        self.send(Op::Inspect, key.job(), call!(self.inspect(key)))
-            .await
+        self.send(Op::Inspect, key.job(), call!(self.inspect(key))).await
     }
 
     async fn force_release(
@@ -152,13 +146,11 @@ impl<B: LockBackend> LockBackend for Faults<B> {
 #[warn(clippy::missing_trait_methods)]
 impl<B: RecordStore> RecordStore for Faults<B> {
     async fn save(&self, record: &Record) -> Result<(), BackendError> {
-        self.send(Op::Save, &record.job, call!(self.save(record)))
-            .await
+        self.send(Op::Save, &record.job, call!(self.save(record))).await
     }
 
     async fn list(&self, query: &RecordQuery) -> Result<Vec<Record>, BackendError> {
-        self.send(Op::List, &query.job, call!(self.list(query)))
-            .await
+        self.send(Op::List, &query.job, call!(self.list(query))).await
     }
 }
 

@@ -99,11 +99,7 @@ impl NodeSpawner {
         if node.phase == Phase::Frozen {
             node.phase = Phase::Alive;
         }
-        let wakers: Vec<_> = node
-            .slots
-            .values_mut()
-            .filter_map(|s| s.waker.take())
-            .collect();
+        let wakers: Vec<_> = node.slots.values_mut().filter_map(|s| s.waker.take()).collect();
         drop(node);
         wakers.into_iter().for_each(Waker::wake);
     }
@@ -158,16 +154,10 @@ impl Spawner for NodeSpawner {
         }
         let number = node.next;
         node.next += 1;
-        let slot = Slot {
-            task: Some(task),
-            waker: None,
-        };
+        let slot = Slot { task: Some(task), waker: None };
         node.slots.insert(number, slot);
         drop(node);
-        drop(tokio::spawn(Runner {
-            node: self.clone(),
-            number,
-        }));
+        drop(tokio::spawn(Runner { node: self.clone(), number }));
     }
 
     fn spawn_blocking(&self, work: Box<dyn FnOnce() + Send + 'static>) {

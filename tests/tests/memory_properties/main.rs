@@ -137,11 +137,7 @@ impl World {
 
     async fn force_release(&mut self) {
         let (key, mark_too) = (self.key(), self.random.random_bool(0.3));
-        let clear = if mark_too {
-            Clear::LockAndMark
-        } else {
-            Clear::Lock
-        };
+        let clear = if mark_too { Clear::LockAndMark } else { Clear::Lock };
         let answer = self.backend.force_release(&key, clear).await.unwrap().value;
         self.models.get_mut(&key).unwrap().forced(clear, answer);
         if mark_too {

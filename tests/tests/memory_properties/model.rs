@@ -33,17 +33,14 @@ impl Model {
     }
 
     fn mark(&self) -> Option<Occurrence> {
-        self.taken
-            .last_key_value()
-            .map(|(occurrence, _)| *occurrence)
+        self.taken.last_key_value().map(|(occurrence, _)| *occurrence)
     }
 
     pub(crate) fn acquired(&mut self, request: &AcquireRequest, answer: &Acquisition) {
         let newer = request.occurrence > self.mark() || request.occurrence.is_none();
         let mine = self.holder() == Some(&request.holder);
-        let was_mine = request
-            .occurrence
-            .is_some_and(|tick| self.taken.get(&tick) == Some(&request.holder));
+        let was_mine =
+            request.occurrence.is_some_and(|tick| self.taken.get(&tick) == Some(&request.holder));
         match answer {
             Acquisition::Granted(grant) if mine => {
                 let (lease, until) = self.lock.as_mut().unwrap();
@@ -54,16 +51,9 @@ impl Model {
                 assert_eq!(self.holder(), None, "granted while held by another");
                 assert!(newer, "granted behind the mark");
                 let token = Some(grant.lease.token);
-                assert!(
-                    token > self.last_token,
-                    "{token:?} after {:?}",
-                    self.last_token
-                );
-                let named: BTreeSet<_> = grant
-                    .abandoned
-                    .iter()
-                    .map(|r| (r.token, r.run_id))
-                    .collect();
+                assert!(token > self.last_token, "{token:?} after {:?}", self.last_token);
+                let named: BTreeSet<_> =
+                    grant.abandoned.iter().map(|r| (r.token, r.run_id)).collect();
                 assert_eq!(named, self.open, "abandoned");
                 self.last_token = token;
                 self.open.insert((grant.lease.token, request.run_id));
@@ -77,10 +67,7 @@ impl Model {
             }
             Acquisition::AlreadyTaken(taken) => {
                 assert!(!newer && !mine, "refused what is free or its own");
-                assert!(
-                    !was_mine || request.occurrence < self.mark(),
-                    "no first answer"
-                );
+                assert!(!was_mine || request.occurrence < self.mark(), "no first answer");
                 assert_eq!(Some(taken.mark.point.occurrence), self.mark());
                 assert_eq!(taken.running, self.holder() == Some(&taken.mark.holder));
             }
@@ -137,15 +124,7 @@ impl Model {
         assert_eq!(state.token, self.last_token, "the token");
         let holder = state.held.as_ref().map(|held| &held.holder);
         assert_eq!(holder, self.holder(), "the holder");
-        let open: Vec<_> = state
-            .open_runs
-            .iter()
-            .map(|r| (r.token, r.run_id))
-            .collect();
-        assert_eq!(
-            open,
-            self.open.iter().copied().collect::<Vec<_>>(),
-            "open runs"
-        );
+        let open: Vec<_> = state.open_runs.iter().map(|r| (r.token, r.run_id)).collect();
+        assert_eq!(open, self.open.iter().copied().collect::<Vec<_>>(), "open runs");
     }
 }

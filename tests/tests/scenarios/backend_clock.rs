@@ -33,9 +33,7 @@ async fn with_a_clock_that_jitters_a_node_does_not_flood_the_backend() {
     let way = Faults::new(fleet.backend.clone());
     way.always(Op::Inspect, Fault::DelayReply(ms(5)));
     let clock = Jittering(fleet.clock.clone(), AtomicI64::new(0));
-    let node = fleet
-        .node_over(way.clone(), clock, "a")
-        .clock_policy(ClockPolicy::Correct);
+    let node = fleet.node_over(way.clone(), clock, "a").clock_policy(ClockPolicy::Correct);
     let node = node.job(job("j", "* * * * *", secs(1), &diary)).unwrap();
     let node = node.start().await.unwrap();
     sleep(secs(600)).await;
@@ -105,9 +103,7 @@ async fn a_backend_that_contradicts_its_own_clock_is_asked_now_and_then() {
         let locks = TooEarly(fleet.backend.clone(), by);
         let way = Faults::new(Combined::new(locks, fleet.backend.clone()));
         let node = fleet.node_over(way.clone(), fleet.clock.clone(), "a");
-        let node = node
-            .job(job("j", "* * * * * *", secs(1), &Diary::default()))
-            .unwrap();
+        let node = node.job(job("j", "* * * * * *", secs(1), &Diary::default())).unwrap();
         let _node = node.start().await.unwrap();
         sleep(secs(60)).await;
         let asked = way.count(Op::Begin);

@@ -18,17 +18,10 @@ const HOUR_MS: i64 = 3_600_000;
 /// BR-030: 720 ticks are jumped over, and one or none of them runs.
 #[tokio::test(start_paused = true)]
 async fn a_clock_set_an_hour_forward_brings_one_run_or_none_and_no_storm() {
-    for (misfire, runs) in [
-        (Misfire::Once, 1),
-        (Misfire::Skip, 0),
-        (Misfire::All { max: 3 }, 3),
-    ] {
+    for (misfire, runs) in [(Misfire::Once, 1), (Misfire::Skip, 0), (Misfire::All { max: 3 }, 3)] {
         let (fleet, diary) = (Fleet::new(), Diary::default());
         let count = diary.clone();
-        let job = Job::new("j")
-            .cron("*/5 * * * * *")
-            .unwrap()
-            .misfire(misfire);
+        let job = Job::new("j").cron("*/5 * * * * *").unwrap().misfire(misfire);
         let job = job.run(move |run| {
             count.write(&run, "start");
             async {}
@@ -45,17 +38,9 @@ async fn a_clock_set_an_hour_forward_brings_one_run_or_none_and_no_storm() {
         sleep(secs(60)).await;
         let records = stored(&fleet, "j").await;
         each_told_once(&records, &ticks("2026-01-01T12:00:00Z", 5, 734));
-        assert_eq!(
-            ran(&records).len(),
-            1 + runs + 12,
-            "{misfire:?}: {records:#?}"
-        );
+        assert_eq!(ran(&records).len(), 1 + runs + 12, "{misfire:?}: {records:#?}");
         let skipped = RunState::Skipped(SkipReason::Misfire);
-        let skipped = states(&fleet, "j")
-            .await
-            .iter()
-            .filter(|s| **s == skipped)
-            .count();
+        let skipped = states(&fleet, "j").await.iter().filter(|s| **s == skipped).count();
         assert_eq!(skipped, usize::from(misfire == Misfire::Skip));
     }
 }
@@ -106,31 +91,19 @@ async fn cost_of_jump(misfire: Misfire, from: &str, seconds: i64) -> (u64, u64, 
     // Noticed at the next waking, and one more tick on time.
     sleep(secs(60)).await;
     let asked = asked.load(Ordering::Relaxed) - before.0;
-    (
-        asked,
-        node.faults.count(Op::Begin) - before.1,
-        diary.count("start") - 1,
-    )
+    (asked, node.faults.count(Op::Begin) - before.1, diary.count("start") - 1)
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_jump_from_1970_to_2026_costs_no_more_than_one_of_two_days() {
     const YEARS: i64 = 56 * 365 * 86_400 + 14 * 86_400;
-    for (misfire, most_runs) in [
-        (Misfire::Once, 2),
-        (Misfire::Skip, 1),
-        (Misfire::All { max: 3 }, 4),
-    ] {
+    for (misfire, most_runs) in
+        [(Misfire::Once, 2), (Misfire::Skip, 1), (Misfire::All { max: 3 }, 4)]
+    {
         let days = cost_of_jump(misfire, "1970-01-01T00:00:30Z", 2 * 86_400).await;
         let years = cost_of_jump(misfire, "1970-01-01T00:00:30Z", YEARS).await;
         assert_eq!((days.1, days.2), (years.1, years.2), "{misfire:?}");
-        assert!(
-            years.0 <= days.0 + 200,
-            "{misfire:?}: {years:?} for years, {days:?} for days"
-        );
-        assert!(
-            years.2 >= 1 && years.2 <= most_runs,
-            "{misfire:?}: {years:?}"
-        );
+        assert!(years.0 <= days.0 + 200, "{misfire:?}: {years:?} for years, {days:?} for days");
+        assert!(years.2 >= 1 && years.2 <= most_runs, "{misfire:?}: {years:?}");
     }
 }

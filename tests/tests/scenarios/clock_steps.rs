@@ -43,14 +43,11 @@ async fn a_timer_that_wakes_early_goes_to_sleep_again() {
     let (fleet, diary) = (Fleet::new(), Diary::default());
     let clock = fleet.clock.drifting(-500);
     let (seen, own) = (diary.clone(), clock.clone());
-    let job = Job::new("j")
-        .cron("45 8,12 * * *")
-        .unwrap()
-        .run(move |run| {
-            let early = own.now() < run.occurrence().unwrap().at();
-            seen.write(&run, if early { "early" } else { "on time" });
-            async {}
-        });
+    let job = Job::new("j").cron("45 8,12 * * *").unwrap().run(move |run| {
+        let early = own.now() < run.occurrence().unwrap().at();
+        seen.write(&run, if early { "early" } else { "on time" });
+        async {}
+    });
     let node = Node::start_with(&fleet, "a", clock, [job]).await;
     sleep(secs(48 * HOUR)).await;
     assert_eq!((diary.count("early"), diary.count("on time")), (0, 4));

@@ -22,11 +22,7 @@ async fn a_run_sees_its_tick_its_token_and_the_last_success_and_leaves_a_note() 
                 seen.push((tick, token, before.and_then(|record| record.occurrence)));
                 seen.len()
             };
-            if number == 2 {
-                Err("the second fails")
-            } else {
-                Ok(())
-            }
+            if number == 2 { Err("the second fails") } else { Ok(()) }
         }
     });
     let node = fleet.node("a").job(flaky).unwrap().start().await.unwrap();

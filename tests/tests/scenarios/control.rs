@@ -19,10 +19,7 @@ async fn a_job_runs_from_when_it_is_added_until_it_is_removed() {
     assert!(node.jobs().is_empty());
     tokio::time::sleep(secs(120)).await;
     // It has missed nothing of the time before it was there.
-    each_told_once(
-        &node.history("j", 100).await.unwrap(),
-        &ticks("2026-01-01T12:01:00Z", 60, 2),
-    );
+    each_told_once(&node.history("j", 100).await.unwrap(), &ticks("2026-01-01T12:01:00Z", 60, 2));
     let report = node.shutdown(secs(1)).await;
     assert_eq!(report.cancelled, 0);
 }
@@ -77,13 +74,11 @@ async fn a_thousand_running_jobs_can_be_removed_at_once_and_the_stop_waits_for_t
 async fn replacing_a_job_under_the_same_schedule_loses_and_repeats_no_tick() {
     let (fleet, diary) = (Fleet::new(), Diary::default());
     let node = fleet.node("a").start().await.unwrap();
-    node.add(job("j", "*/10 * * * * *", ms(10), &diary))
-        .unwrap();
+    node.add(job("j", "*/10 * * * * *", ms(10), &diary)).unwrap();
     // Before, at, in and after ticks.
     for wait in [5_000, 4_500, 1, 5, 9_000, 10_000, 20_000, 499, 1] {
         tokio::time::sleep(ms(wait)).await;
-        node.replace(job("j", "*/10 * * * * *", ms(10), &diary))
-            .unwrap();
+        node.replace(job("j", "*/10 * * * * *", ms(10), &diary)).unwrap();
     }
     tokio::time::sleep(secs(30)).await;
     let records = node.history("j", 100).await.unwrap();
@@ -97,8 +92,7 @@ async fn replacing_a_job_leaves_the_run_of_the_old_one_alone_and_another_schedul
     let node = fleet.node("a").start().await.unwrap();
     node.add(job("j", "* * * * *", secs(25), &diary)).unwrap();
     tokio::time::sleep(secs(10)).await;
-    node.replace(job("j", "*/20 * * * * *", ms(10), &diary))
-        .unwrap();
+    node.replace(job("j", "*/20 * * * * *", ms(10), &diary)).unwrap();
     tokio::time::sleep(secs(51)).await;
     let records = node.history("j", 100).await.unwrap();
     each_told_once(&records, &ticks("2026-01-01T12:00:00Z", 20, 4));
@@ -132,10 +126,7 @@ async fn run_now_runs_beside_the_schedule_and_consumes_no_tick() {
     let records = b.history("j", 100).await.unwrap();
     each_told_once(&records, &ticks("2026-01-01T12:00:00Z", 60, 2));
     let manual = records.iter().find(|r| r.run_id == granted).unwrap();
-    assert_eq!(
-        (manual.occurrence, manual.state),
-        (None, RunState::Succeeded)
-    );
+    assert_eq!((manual.occurrence, manual.state), (None, RunState::Succeeded));
     // A tick that falls due during a manual run is skipped, and the record says for what.
     tokio::time::sleep(secs(27)).await;
     let in_the_way = a.run_now("j").await.unwrap();

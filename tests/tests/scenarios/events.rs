@@ -5,6 +5,22 @@ use tidelock::{EventKind, RunState};
 use crate::fleet::{Diary, Fleet, at, job, ms, secs};
 
 #[tokio::test(start_paused = true)]
+async fn a_stream_ends_with_the_scheduler_although_a_control_is_kept() {
+    let (fleet, diary) = (Fleet::new(), Diary::default());
+    let node = fleet.node("a").job(job("j", "* * * * *", secs(5), &diary)).unwrap();
+    let node = node.start().await.unwrap();
+    let (control, mut events) = (node.control(), node.events());
+    tokio::time::sleep(secs(2)).await;
+    let _ = node.shutdown(secs(60)).await;
+    let mut last = None;
+    while let Some(event) = tokio::time::timeout(secs(1), events.next()).await.unwrap() {
+        last = Some(event.kind);
+    }
+    assert!(matches!(last, Some(EventKind::RunEnded { .. })), "{last:?}");
+    assert!(control.events().next().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_slow_listener_is_told_how_many_events_it_lost_and_holds_nothing_up() {
     let (fleet, diary) = (Fleet::new(), Diary::default());
     let node = fleet.node("a");
@@ -46,10 +62,7 @@ async fn events_tell_of_each_run_in_order() {
     let [
         EventKind::RunStarted { run_id, occurrence },
         EventKind::TicksNotRun { state, ticks },
-        EventKind::RunEnded {
-            run_id: ended,
-            state: RunState::Succeeded,
-        },
+        EventKind::RunEnded { run_id: ended, state: RunState::Succeeded },
     ] = &kinds[..]
     else {
         panic!("{kinds:?}");
@@ -76,26 +89,13 @@ async fn health_jobs_and_next_tell_where_a_scheduler_stands() {
     assert_eq!(jobs[0].next.unwrap().at(), at("2026-01-02T02:00:00Z"));
     assert_eq!(jobs[1].next.unwrap().at(), at("2026-01-01T12:05:00Z"));
     let next = node.next("a", 2).unwrap();
-    assert_eq!(
-        next,
-        [at("2026-01-02T02:00:00Z"), at("2026-01-03T02:00:00Z")]
-    );
+    assert_eq!(next, [at("2026-01-02T02:00:00Z"), at("2026-01-03T02:00:00Z")]);
     assert_eq!(node.next("c", 2), None);
     let (here, there) = (node.health(), other.health());
     assert_eq!(here.running + there.running, 1);
     assert_eq!(jobs[1].running + other.jobs()[1].running, 1);
-    assert_eq!(
-        (here.runs + there.runs, here.ticks_lost + there.ticks_lost),
-        (1, 1)
-    );
+    assert_eq!((here.runs + there.runs, here.ticks_lost + there.ticks_lost), (1, 1));
     assert!(here.last_loop.unwrap() <= secs(30) && here.last_good_call.unwrap() <= secs(10));
-    assert_eq!(
-        (
-            here.failed_calls,
-            here.unsaved_records,
-            here.dropped_records
-        ),
-        (0, 0, 0)
-    );
+    assert_eq!((here.failed_calls, here.unsaved_records, here.dropped_records), (0, 0, 0));
     assert_eq!(here.skew.unwrap().ahead.as_millis(), 0);
 }

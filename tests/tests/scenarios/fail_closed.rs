@@ -47,8 +47,7 @@ async fn without_a_grant_no_node_runs_anything() {
             let jobs = ["j", "other"].map(|id| job(id, "* * * * *", ms(10), &diary));
             let node = Node::start(&fleet, name, jobs).await;
             if let Some(fault) = fault {
-                node.faults
-                    .always_of(&JobId::new("j").unwrap(), Op::Begin, fault);
+                node.faults.always_of(&JobId::new("j").unwrap(), Op::Begin, fault);
             }
             nodes.push(node);
         }
@@ -58,11 +57,7 @@ async fn without_a_grant_no_node_runs_anything() {
         sleep(secs(180)).await;
         let wanted: Vec<_> = vec![RunState::Succeeded; 3];
         assert_eq!(states(&fleet, "other").await, wanted, "{fault:?}");
-        assert_eq!(
-            diary.count("start"),
-            3,
-            "{fault:?}: somebody ran without a lease"
-        );
+        assert_eq!(diary.count("start"), 3, "{fault:?}: somebody ran without a lease");
         for node in &mut nodes {
             let events = node.events();
             let failed = |kind: &&EventKind| matches!(kind, EventKind::BackendFailed { .. });
@@ -95,13 +90,7 @@ async fn a_lock_that_another_holds_is_told_apart_from_a_backend_that_does_not_an
         matches!(&silent, Err(RunNowError::Backend(error)) if error.kind == ErrorKind::Timeout)
     );
     let timeout = |kind: &EventKind| {
-        matches!(
-            kind,
-            EventKind::BackendFailed {
-                kind: ErrorKind::Timeout,
-                ..
-            }
-        )
+        matches!(kind, EventKind::BackendFailed { kind: ErrorKind::Timeout, .. })
     };
     assert!(node.events().iter().any(timeout));
 }

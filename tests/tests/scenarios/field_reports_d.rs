@@ -18,11 +18,7 @@ async fn a_short_job_does_not_run_again_on_a_node_two_seconds_behind() {
     sleep(secs(10)).await;
     assert_eq!(states(&fleet, "j").await, [RunState::Succeeded]);
     let lost = |node: &Node| node.scheduler.health().ticks_lost;
-    assert_eq!(
-        (lost(&a), lost(&b)),
-        (0, 1),
-        "the slow one hears that it is taken"
-    );
+    assert_eq!((lost(&a), lost(&b)), (0, 1), "the slow one hears that it is taken");
 }
 
 /// BR-036: one node is ten minutes fast; here it does not even run early.
@@ -31,16 +27,10 @@ async fn a_node_ten_minutes_ahead_neither_repeats_a_weekly_job_nor_runs_it_early
     let fleet = Fleet::starting("2026-01-05T06:40:00Z");
     let (diary, start) = (Diary::default(), Instant::now());
     let job = || job("j", "0 7 * * 1", ms(50), &diary);
-    let _right = [
-        Node::start(&fleet, "a", [job()]).await,
-        Node::start(&fleet, "b", [job()]).await,
-    ];
+    let _right = [Node::start(&fleet, "a", [job()]).await, Node::start(&fleet, "b", [job()]).await];
     let mut fast = Node::start_with(&fleet, "c", fleet.clock.skewed(ahead(600_000)), [job()]).await;
     sleep(secs(3_600)).await;
-    let starts: Vec<_> = told(&diary, start)
-        .into_iter()
-        .filter(|e| e.2 == "start")
-        .collect();
+    let starts: Vec<_> = told(&diary, start).into_iter().filter(|e| e.2 == "start").collect();
     assert_eq!(starts.len(), 1);
     assert!((1_199.0..1_201.0).contains(&starts[0].0), "{starts:?}");
     let warned =
@@ -72,10 +62,7 @@ async fn a_renewal_and_a_release_that_come_a_minute_late_touch_nobodys_lock() {
         assert_eq!(held.expires_in, ms(left), "after {:?}", granted.elapsed());
     }
     sleep(secs(10)).await;
-    assert_eq!(
-        states(&fleet, "j").await,
-        [RunState::LockLost, RunState::Succeeded]
-    );
+    assert_eq!(states(&fleet, "j").await, [RunState::LockLost, RunState::Succeeded]);
 }
 
 /// BR-045: whoever asked is gone when the grant arrives.
@@ -116,13 +103,8 @@ async fn a_grant_whose_reply_was_lost_is_one_run_under_one_token() {
         sleep(secs(5)).await;
         let records = stored(&fleet, "j").await;
         assert_eq!((records.len(), diary.count("start")), (1, 1), "{fault:?}");
-        let [start, ..] = &diary.entries()[..] else {
-            panic!("no run")
-        };
+        let [start, ..] = &diary.entries()[..] else { panic!("no run") };
         assert_eq!((start.token, &*start.node), (token.get(), "a"));
-        assert_eq!(
-            (records[0].run_id, records[0].state),
-            (start.run_id, RunState::Succeeded)
-        );
+        assert_eq!((records[0].run_id, records[0].state), (start.run_id, RunState::Succeeded));
     }
 }

@@ -19,14 +19,10 @@ async fn a_backlog_that_grew_before_the_first_look_is_run() {
     way.link().cut();
     let node = fleet.node_over(way.clone(), fleet.clock.clone(), "a");
     let (log, all) = (diary.clone(), Misfire::All { max: 10 });
-    let job = Job::new("j")
-        .cron("* * * * *")
-        .unwrap()
-        .misfire(all)
-        .run(move |run| {
-            log.write(&run, "start");
-            async {}
-        });
+    let job = Job::new("j").cron("* * * * *").unwrap().misfire(all).run(move |run| {
+        log.write(&run, "start");
+        async {}
+    });
     let node = node.job(job).unwrap().start().await.unwrap();
     until(&fleet, "2026-01-01T12:04:30Z").await;
     way.link().heal();
@@ -42,14 +38,10 @@ async fn a_splayed_tick_outlives_a_replacement_and_a_slow_first_look() {
     way.next(Op::Inspect, Fault::Delay(ms(1_500)));
     let splayed = || {
         let diary = diary.clone();
-        Job::new("j")
-            .cron("* * * * *")
-            .unwrap()
-            .splay(secs(50))
-            .run(move |run| {
-                diary.write(&run, "start");
-                async {}
-            })
+        Job::new("j").cron("* * * * *").unwrap().splay(secs(50)).run(move |run| {
+            diary.write(&run, "start");
+            async {}
+        })
     };
     let node = fleet.node_over(way.clone(), fleet.clock.clone(), "a");
     let node = node.job(splayed()).unwrap().start().await.unwrap();
@@ -66,9 +58,7 @@ async fn an_instant_that_passes_while_the_backend_is_away_is_told_of_once() {
     let (mut nodes, mut ways) = (Vec::new(), Vec::new());
     for name in ["a", "b", "c"] {
         let way = Faults::new(fleet.backend.clone());
-        let once = Job::new("j")
-            .once(at("2026-01-01T12:10:00Z"))
-            .run(|_| async {});
+        let once = Job::new("j").once(at("2026-01-01T12:10:00Z")).run(|_| async {});
         let node = fleet.node_over(way.clone(), fleet.clock.clone(), name);
         nodes.push(node.job(once).unwrap().start().await.unwrap());
         ways.push(way);
@@ -78,10 +68,7 @@ async fn an_instant_that_passes_while_the_backend_is_away_is_told_of_once() {
     until(&fleet, "2026-01-01T14:05:00Z").await;
     ways.iter().for_each(|way| way.link().heal());
     sleep(secs(60)).await;
-    assert_eq!(
-        states(&fleet, "j").await,
-        [RunState::Skipped(SkipReason::Misfire)]
-    );
+    assert_eq!(states(&fleet, "j").await, [RunState::Skipped(SkipReason::Misfire)]);
 }
 
 /// Each second; counts how often it is asked.

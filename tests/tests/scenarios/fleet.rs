@@ -59,14 +59,8 @@ impl Fleet {
         name: &str,
     ) -> SchedulerBuilder {
         // Each node of a test has its own seed, the same at each run.
-        let seed = name
-            .bytes()
-            .fold(7, |seed: u64, byte| seed * 31 + u64::from(byte));
-        Scheduler::builder(backend)
-            .node_id(name)
-            .unwrap()
-            .clock(clock)
-            .seed(seed)
+        let seed = name.bytes().fold(7, |seed: u64, byte| seed * 31 + u64::from(byte));
+        Scheduler::builder(backend).node_id(name).unwrap().clock(clock).seed(seed)
     }
 }
 
@@ -108,12 +102,7 @@ impl Diary {
     }
 
     pub(crate) fn count(&self, what: &str) -> usize {
-        self.0
-            .lock()
-            .unwrap()
-            .iter()
-            .filter(|entry| entry.what == what)
-            .count()
+        self.0.lock().unwrap().iter().filter(|entry| entry.what == what).count()
     }
 }
 
@@ -142,8 +131,5 @@ pub(crate) fn job(id: &str, expression: &str, takes: Duration, diary: &Diary) ->
 
 /// Records in state `state`.
 pub(crate) fn in_state(records: &[Record], state: RunState) -> Vec<&Record> {
-    records
-        .iter()
-        .filter(|record| record.state == state)
-        .collect()
+    records.iter().filter(|record| record.state == state).collect()
 }

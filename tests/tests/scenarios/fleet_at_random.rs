@@ -117,12 +117,7 @@ async fn member(
         node = node.max_running(random.random_range(1..3));
     }
     let scheduler = node.start().await.unwrap();
-    Member {
-        scheduler,
-        way,
-        process,
-        clock,
-    }
+    Member { scheduler, way, process, clock }
 }
 
 /// Two minutes in which anything goes wrong, and half a minute in which nothing does.
@@ -160,9 +155,7 @@ async fn fleet_at_random(seed: u64, deaths: bool) {
                 tokio::time::sleep(nap).await;
                 nodes[at].way.link().heal();
             }
-            6 => nodes[at]
-                .clock
-                .step(ahead(random.random_range(-5_000..5_000))),
+            6 => nodes[at].clock.step(ahead(random.random_range(-5_000..5_000))),
             7 => {
                 let by = random.random_range(-100_000..100_000);
                 nodes[at].clock.step(ahead(by));
@@ -223,28 +216,19 @@ fn account(
 ) {
     let mut ticks = Vec::new();
     let mut t = begin - secs(200);
-    while let Some(tick) = schedule
-        .next_after(t)
-        .filter(|tick| *tick <= end + secs(200))
-    {
+    while let Some(tick) = schedule.next_after(t).filter(|tick| *tick <= end + secs(200)) {
         ticks.push(tick);
         t = tick;
     }
     none_told_twice(told, &ticks);
-    for tick in ticks
-        .into_iter()
-        .filter(|tick| *tick > calm && *tick < end - secs(10))
-    {
+    for tick in ticks.into_iter().filter(|tick| *tick > calm && *tick < end - secs(10)) {
         let tells = |r: &&Record| match (r.ticks, r.occurrence) {
             (Some(span), _) => span.first.at() <= tick && tick <= span.last.at(),
             (None, run) => run.is_some_and(|it| it.at() == tick),
         };
         assert_eq!(told.iter().filter(tells).count(), 1, "{tick}: {told:#?}");
     }
-    assert!(
-        told.iter().all(|record| record.state.is_final()),
-        "{told:#?}"
-    );
+    assert!(told.iter().all(|record| record.state.is_final()), "{told:#?}");
 }
 
 #[test]

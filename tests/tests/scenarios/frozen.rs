@@ -55,20 +55,10 @@ async fn a_process_frozen_for_longer_than_its_ttl_does_not_go_on_with_its_job() 
         sleep(secs(170)).await;
         let records = stored(&fleet, "j").await;
         assert_eq!(records[0].state, RunState::LockLost, "{frozen:?}");
-        assert!(
-            records[1..].iter().all(|r| r.state != RunState::LockLost),
-            "{records:#?}"
-        );
-        let overlaps = diary
-            .entries()
-            .windows(2)
-            .filter(|pair| pair[0].node != pair[1].node)
-            .count();
-        assert!(
-            overlaps <= 4,
-            "runs of two nodes alternate: {:?}",
-            told(&diary, Instant::now())
-        );
+        assert!(records[1..].iter().all(|r| r.state != RunState::LockLost), "{records:#?}");
+        let overlaps =
+            diary.entries().windows(2).filter(|pair| pair[0].node != pair[1].node).count();
+        assert!(overlaps <= 4, "runs of two nodes alternate: {:?}", told(&diary, Instant::now()));
         drop(b);
     }
 }
@@ -91,21 +81,14 @@ async fn after_a_jump_of_the_wall_clock_the_handler_waits_until_a_renewal_has_se
     for fixed in [false, true] {
         for held in [true, false] {
             let (fleet, diary) = (Fleet::new(), Diary::default());
-            let job = if fixed {
-                each_minute().fixed_lease().lock_ttl(secs(58))
-            } else {
-                each_minute()
-            };
+            let job =
+                if fixed { each_minute().fixed_lease().lock_ttl(secs(58)) } else { each_minute() };
             let a = Node::start(&fleet, "a", [polled(job, 20, &diary)]).await;
             sleep(ms(5_700)).await;
             assert_eq!(diary.count("polled"), 6);
             if !held {
                 let key = LockKey::of(&JobId::new("j").unwrap());
-                let _ = fleet
-                    .backend
-                    .force_release(&key, Clear::Lock)
-                    .await
-                    .unwrap();
+                let _ = fleet.backend.force_release(&key, Clear::Lock).await.unwrap();
             }
             // The first question fails, the second takes half a second.
             let op = if fixed { Op::Inspect } else { Op::Renew };
@@ -116,22 +99,12 @@ async fn after_a_jump_of_the_wall_clock_the_handler_waits_until_a_renewal_has_se
             sleep(ms(950)).await;
             assert_eq!(diary.count("polled"), 6, "fixed: {fixed}, held: {held}");
             sleep(secs(30)).await;
-            let (state, polled) = if held {
-                (RunState::Succeeded, 20)
-            } else {
-                (RunState::LockLost, 6)
-            };
+            let (state, polled) =
+                if held { (RunState::Succeeded, 20) } else { (RunState::LockLost, 6) };
             assert_eq!(states(&fleet, "j").await, [state], "fixed: {fixed}");
-            assert_eq!(
-                diary.count("polled"),
-                polled,
-                "fixed: {fixed}, held: {held}"
-            );
+            assert_eq!(diary.count("polled"), polled, "fixed: {fixed}, held: {held}");
             let more = if fixed { 0 } else { 3 };
-            assert!(
-                a.faults.count(op) <= asked + 3 + more,
-                "fixed: {fixed}, held: {held}"
-            );
+            assert!(a.faults.count(op) <= asked + 3 + more, "fixed: {fixed}, held: {held}");
             assert_tidy(&fleet, "j").await;
         }
     }
@@ -180,19 +153,12 @@ async fn a_scheduler_that_stood_still_catches_up_once_and_is_on_time_again() {
     sleep(secs(95)).await;
     node.spawner.thaw();
     sleep(secs(60)).await;
-    let starts: Vec<_> = told(&diary, start)
-        .iter()
-        .filter(|e| e.2 == "start")
-        .map(|e| e.0)
-        .collect();
+    let starts: Vec<_> =
+        told(&diary, start).iter().filter(|e| e.2 == "start").map(|e| e.0).collect();
     assert_eq!(starts, [0.5, 96.0, 120.5, 150.5]);
     let records = stored(&fleet, "j").await;
     each_told_once(&records, &ticks("2026-01-01T12:00:00Z", 30, 6));
-    assert_eq!(
-        node.faults.count(Op::Begin),
-        4,
-        "one question a tick that is asked for"
-    );
+    assert_eq!(node.faults.count(Op::Begin), 4, "one question a tick that is asked for");
     let next = node.scheduler.next("j", 1).unwrap();
     assert_eq!(next[0].to_string(), "2026-01-01T12:03:00Z");
 }

@@ -17,12 +17,7 @@ async fn a_manual_run_granted_unheard_leaves_no_lock_at_a_shutdown() {
     let (fleet, diary) = (Fleet::new(), Diary::default());
     let way = Faults::new(fleet.backend.clone());
     let node = fleet.node_over(way.clone(), fleet.clock.clone(), "a");
-    let node = node
-        .job(job("j", "0 0 * * *", secs(1), &diary))
-        .unwrap()
-        .start()
-        .await
-        .unwrap();
+    let node = node.job(job("j", "0 0 * * *", secs(1), &diary)).unwrap().start().await.unwrap();
     sleep(secs(1)).await;
     way.next(Op::Begin, Fault::LoseReply);
     let control = node.control();
@@ -54,15 +49,9 @@ async fn a_scheduler_that_did_not_start_leaves_no_task() {
     let way = Faults::new(fleet.backend.clone());
     way.link().cut();
     let process = NodeSpawner::new();
-    let node = fleet
-        .node_over(way, fleet.clock.clone(), "a")
-        .spawner(process.clone());
-    let node = node
-        .job(job("j", "* * * * *", secs(1), &Diary::default()))
-        .unwrap();
-    let bad = Job::new("bad")
-        .schedule(Schedule::custom(Panics))
-        .run(|_| async {});
+    let node = fleet.node_over(way, fleet.clock.clone(), "a").spawner(process.clone());
+    let node = node.job(job("j", "* * * * *", secs(1), &Diary::default())).unwrap();
+    let bad = Job::new("bad").schedule(Schedule::custom(Panics)).run(|_| async {});
     assert!(node.job(bad).unwrap().start().await.is_err());
     sleep(secs(10)).await;
     assert_eq!(process.tasks(), 0);
@@ -87,12 +76,7 @@ async fn records_whose_store_panics_hold_up_no_run() {
     let (fleet, diary) = (Fleet::new(), Diary::default());
     let both = Combined::new(fleet.backend.clone(), NoRecords);
     let node = fleet.node_over(both, fleet.clock.clone(), "a");
-    let node = node
-        .job(job("j", "* * * * *", secs(1), &diary))
-        .unwrap()
-        .start()
-        .await
-        .unwrap();
+    let node = node.job(job("j", "* * * * *", secs(1), &diary)).unwrap().start().await.unwrap();
     until(&fleet, "2026-01-01T12:02:30Z").await;
     assert_eq!(diary.count("end"), 3);
     assert_eq!(lock(&fleet, "j").await.held, None);

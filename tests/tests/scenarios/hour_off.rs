@@ -22,10 +22,7 @@ async fn start(
     let clock = fleet.clock.skewed(ahead(ahead_ms));
     let jobs = vec![job("j", "* * * * *", ms(10), diary)];
     let backend = Arc::new(fleet.backend.clone());
-    Node::build(fleet, name, backend, clock, jobs, |node| {
-        node.clock_policy(policy)
-    })
-    .await
+    Node::build(fleet, name, backend, clock, jobs, |node| node.clock_policy(policy)).await
 }
 
 /// By how many milliseconds each run began after its tick, by the true time. Each tick of the
@@ -39,9 +36,7 @@ fn lateness(diary: &Diary, start: Instant) -> Vec<i64> {
     let since_first = |tick: tidelock::Occurrence| {
         tick.as_millisecond() - self::tick("2026-01-01T12:00:00Z").as_millisecond()
     };
-    let wanted: Vec<_> = (0..=minutes)
-        .map(|m| 60_000 * i64::try_from(m).unwrap())
-        .collect();
+    let wanted: Vec<_> = (0..=minutes).map(|m| 60_000 * i64::try_from(m).unwrap()).collect();
     let run: Vec<_> = ticks.into_iter().map(since_first).collect();
     assert_eq!(run, wanted);
     starts
@@ -66,17 +61,8 @@ async fn with_one_node_an_hour_ahead_and_one_an_hour_behind_each_tick_runs_once_
             assert!((-1_000..=50).contains(&late), "{policy:?}: {late} ms late");
         }
         let mark = lock(&fleet, "j").await.mark.unwrap().point.occurrence;
-        assert_eq!(
-            mark,
-            tick("2026-01-01T13:59:00Z"),
-            "the mark is where the time is"
-        );
-        assert!(
-            states(&fleet, "j")
-                .await
-                .iter()
-                .all(|s| *s == RunState::Succeeded)
-        );
+        assert_eq!(mark, tick("2026-01-01T13:59:00Z"), "the mark is where the time is");
+        assert!(states(&fleet, "j").await.iter().all(|s| *s == RunState::Succeeded));
         let skews = |node: &mut Node| {
             let events = node.events();
             let skew = |kind: &EventKind| match kind {
@@ -89,15 +75,11 @@ async fn with_one_node_an_hour_ahead_and_one_an_hour_behind_each_tick_runs_once_
         assert_eq!(skews(&mut ahead).0, [hour], "told once");
         let (skew, events) = skews(&mut behind);
         assert_eq!(skew, [-hour]);
-        let marks = events
-            .iter()
-            .filter(|e| matches!(e, EventKind::MarkAhead { .. }));
+        let marks = events.iter().filter(|e| matches!(e, EventKind::MarkAhead { .. }));
         assert_eq!(marks.count(), 1, "{policy:?}");
         let (skew, events) = skews(&mut right);
         assert!(skew.is_empty(), "{skew:?}");
-        let wrong = events
-            .iter()
-            .filter(|e| matches!(e, EventKind::BackendClock(_)));
+        let wrong = events.iter().filter(|e| matches!(e, EventKind::BackendClock(_)));
         assert_eq!(wrong.count(), 0);
     }
 }
@@ -114,22 +96,13 @@ async fn a_node_an_hour_ahead_that_is_alone_runs_each_tick_and_goes_on_when_its_
         for late in lateness(&diary, begin) {
             assert!((-1_000..=50).contains(&late), "{policy:?}: {late} ms late");
         }
-        assert!(
-            states(&fleet, "j")
-                .await
-                .iter()
-                .all(|s| *s == RunState::Succeeded)
-        );
+        assert!(states(&fleet, "j").await.iter().all(|s| *s == RunState::Succeeded));
         let events = node.events();
         let by = |e: &EventKind| matches!(e, EventKind::ClockStepped { by } if by.is_negative());
         assert_eq!(events.iter().filter(|e| by(e)).count(), 1, "{events:?}");
-        let right = events
-            .iter()
-            .any(|e| matches!(e, EventKind::ClockSkew(skew) if skew.ahead.is_zero()));
-        assert!(
-            right,
-            "{policy:?}: nobody is told that the clock is right again: {events:?}"
-        );
+        let right =
+            events.iter().any(|e| matches!(e, EventKind::ClockSkew(skew) if skew.ahead.is_zero()));
+        assert!(right, "{policy:?}: nobody is told that the clock is right again: {events:?}");
     }
 }
 
@@ -137,10 +110,7 @@ async fn a_node_an_hour_ahead_that_is_alone_runs_each_tick_and_goes_on_when_its_
 /// it is set right.
 #[tokio::test(start_paused = true)]
 async fn a_node_an_hour_behind_that_is_alone_loses_no_tick() {
-    for (policy, runs) in [
-        (ClockPolicy::Warn, [0, 60]),
-        (ClockPolicy::Correct, [60, 120]),
-    ] {
+    for (policy, runs) in [(ClockPolicy::Warn, [0, 60]), (ClockPolicy::Correct, [60, 120])] {
         let (fleet, diary) = (Fleet::new(), Diary::default());
         let node = start(&fleet, "behind", -HOUR_MS, policy, &diary).await;
         for runs in runs {
@@ -173,19 +143,10 @@ async fn when_all_nodes_see_the_same_skew_it_is_told_that_the_backends_clock_is_
         assert!(ticks.len() >= 29, "{} runs", ticks.len());
         let told = |node: &mut Node| {
             let events = node.events();
-            events
-                .iter()
-                .filter(|e| matches!(e, EventKind::BackendClock(_)))
-                .count()
+            events.iter().filter(|e| matches!(e, EventKind::BackendClock(_))).count()
         };
         let told: Vec<_> = nodes.iter_mut().map(told).collect();
-        assert!(
-            told.iter().sum::<usize>() >= 2,
-            "{off}: told {told:?} times"
-        );
-        assert!(
-            told.iter().all(|times| *times <= 1),
-            "{off}: told {told:?} times"
-        );
+        assert!(told.iter().sum::<usize>() >= 2, "{off}: told {told:?} times");
+        assert!(told.iter().all(|times| *times <= 1), "{off}: told {told:?} times");
     }
 }

@@ -45,16 +45,11 @@ async fn a_broken_schedule_a_corrupt_entry_and_a_hanging_lock_leave_all_other_jo
             way.always_of(&id(2), op, Fault::Hang);
         }
         let mut node = fleet.node_over(way.clone(), fleet.clock.clone(), "a");
-        let breaks = Schedule::custom(Breaks {
-            at: at("2026-01-01T12:02:00Z"),
-            panics,
-        });
+        let breaks = Schedule::custom(Breaks { at: at("2026-01-01T12:02:00Z"), panics });
         let broken = Job::new("j00").schedule(breaks).run(|_| async {});
         node = node.job(broken).unwrap();
         for n in 1..20 {
-            node = node
-                .job(job(id(n).as_str(), "* * * * *", secs(1), &diary))
-                .unwrap();
+            node = node.job(job(id(n).as_str(), "* * * * *", secs(1), &diary)).unwrap();
         }
         let node = node.start().await.unwrap();
         let mut events = node.events();
@@ -76,34 +71,16 @@ async fn a_broken_schedule_a_corrupt_entry_and_a_hanging_lock_leave_all_other_jo
         let of = |n, what: fn(&EventKind) -> bool| {
             kinds[id(n).as_str()].iter().filter(|k| what(k)).count()
         };
-        assert_eq!(
-            of(0, |kind| matches!(kind, EventKind::ScheduleFaulted { .. })),
-            1
-        );
-        let malformed: fn(&EventKind) -> bool = |kind| {
-            matches!(
-                kind,
-                EventKind::BackendFailed {
-                    kind: ErrorKind::Malformed,
-                    ..
-                }
-            )
-        };
-        assert!(
-            (11..=13).contains(&of(1, malformed)),
-            "{}",
-            of(1, malformed)
-        );
+        assert_eq!(of(0, |kind| matches!(kind, EventKind::ScheduleFaulted { .. })), 1);
+        let malformed: fn(&EventKind) -> bool =
+            |kind| matches!(kind, EventKind::BackendFailed { kind: ErrorKind::Malformed, .. });
+        assert!((11..=13).contains(&of(1, malformed)), "{}", of(1, malformed));
         assert!(of(2, |kind| matches!(kind, EventKind::BackendFailed { .. })) > 11);
         assert_eq!(diary.count("end"), 17 * 11);
         // Put right, the broken one runs again.
-        node.replace(job("j00", "* * * * *", secs(1), &diary))
-            .unwrap();
+        node.replace(job("j00", "* * * * *", secs(1), &diary)).unwrap();
         until(&fleet, "2026-01-01T12:12:30Z").await;
-        assert_eq!(
-            node.history("j00", 2).await.unwrap()[0].state,
-            RunState::Succeeded
-        );
+        assert_eq!(node.history("j00", 2).await.unwrap()[0].state, RunState::Succeeded);
     }
 }
 
@@ -116,17 +93,10 @@ async fn a_herd_runs_each_job_once_with_64_asks_under_way_and_holds_up_no_runnin
         let way = Faults::new(fleet.backend.clone()).logged();
         way.always(Op::Begin, Fault::DelayReply(ms(100)));
         let mut node = fleet.node_over(way.clone(), fleet.clock.clone(), name);
-        let early = Job::new("early")
-            .cron("0 12 * * *")
-            .unwrap()
-            .lock_ttl(secs(3));
-        node = node
-            .job(early.run(|_| async { tokio::time::sleep(ms(63_050)).await }))
-            .unwrap();
+        let early = Job::new("early").cron("0 12 * * *").unwrap().lock_ttl(secs(3));
+        node = node.job(early.run(|_| async { tokio::time::sleep(ms(63_050)).await })).unwrap();
         for n in 0..2_000 {
-            node = node
-                .job(job(&format!("j{n}"), "1 12 * * *", secs(10), &diary))
-                .unwrap();
+            node = node.job(job(&format!("j{n}"), "1 12 * * *", secs(10), &diary)).unwrap();
         }
         nodes.push(node.start().await.unwrap());
         ways.push(way);
@@ -150,10 +120,7 @@ async fn a_herd_runs_each_job_once_with_64_asks_under_way_and_holds_up_no_runnin
         assert!(most_within(&begins, ms(99)) <= 64);
     }
     // On the dot, while the herd asks: it does so for three seconds from 12:01.
-    assert!(
-        renewals.windows(2).all(|two| two[1] - two[0] == secs(1)),
-        "{renewals:?}"
-    );
+    assert!(renewals.windows(2).all(|two| two[1] - two[0] == secs(1)), "{renewals:?}");
     let ended = early[0].ended.unwrap();
     assert_eq!(ended, early[0].started + ms(63_150));
     assert_eq!((renewals.len(), finishes.len()), (63, 1));
@@ -161,12 +128,8 @@ async fn a_herd_runs_each_job_once_with_64_asks_under_way_and_holds_up_no_runnin
 
 /// The most of these instants that lie within any span so long.
 fn most_within(instants: &[Instant], span: std::time::Duration) -> usize {
-    let until = |from: &Instant| {
-        instants
-            .iter()
-            .filter(|at| (*from..=*from + span).contains(*at))
-            .count()
-    };
+    let until =
+        |from: &Instant| instants.iter().filter(|at| (*from..=*from + span).contains(*at)).count();
     instants.iter().map(until).max().unwrap_or(0)
 }
 
@@ -174,9 +137,7 @@ fn most_within(instants: &[Instant], span: std::time::Duration) -> usize {
 async fn a_full_node_does_not_ask_and_asks_when_a_place_frees() {
     let (fleet, diary) = (Fleet::new(), Diary::default());
     let way = Faults::new(fleet.backend.clone());
-    let mut node = fleet
-        .node_over(way.clone(), fleet.clock.clone(), "a")
-        .max_running(2);
+    let mut node = fleet.node_over(way.clone(), fleet.clock.clone(), "a").max_running(2);
     let hourly = |n| job(&format!("j{n}"), "0 * * * *", secs(20), &diary);
     for n in 0..6 {
         node = node.job(hourly(n)).unwrap();

@@ -28,6 +28,21 @@ async fn a_job_that_takes_58_of_its_60_s_loses_no_tick_to_a_clock_that_is_ahead(
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_job_that_outlasts_its_period_skips_a_tick_a_run_and_says_for_which() {
+    let (fleet, diary) = (Fleet::new(), Diary::default());
+    let node = fleet.node("a");
+    let node = node.job(job("j", "* * * * *", secs(90), &diary)).unwrap();
+    let node = node.start().await.unwrap();
+    until(&fleet, "2026-01-01T12:09:59Z").await;
+    let told = node.history("j", 100).await.unwrap();
+    each_told_once(&told, &ticks("2026-01-01T12:00:00Z", 60, 10));
+    let runs: Vec<_> = told.iter().filter(|r| r.ticks.is_none()).map(|r| Some(r.run_id)).collect();
+    let skips = told.iter().filter(|r| r.ticks.is_some());
+    let in_the_way: Vec<_> = skips.map(|skip| skip.blocked_by).collect();
+    assert_eq!((runs.len(), in_the_way), (5, runs));
+}
+
 /// How late, in ms, one node alone starts each of ten jobs that may be up to 40 s late.
 async fn places(name: &str) -> Vec<i128> {
     let fleet = Fleet::new();
@@ -112,9 +127,7 @@ async fn thirty_days_of_missed_seconds_cost_no_more_than_an_hour_of_them() {
         let missed = in_state(&told, RunState::Missed);
         assert_eq!((missed.len(), missed[0].ticks.unwrap().at_least), (1, true));
         // One caught up with, and those of the last two seconds.
-        let ran = told
-            .iter()
-            .filter(|run| run.node.as_str().ends_with('2') && run.ticks.is_none());
+        let ran = told.iter().filter(|run| run.node.as_str().ends_with('2') && run.ticks.is_none());
         assert_eq!(ran.count(), 3, "{told:#?}");
         end(nodes).await;
     }

@@ -12,9 +12,7 @@ use crate::fleet::{Diary, Fleet, at, secs};
 /// `count` instants, `period` seconds apart.
 pub(crate) fn ticks(first: &str, period: i64, count: i64) -> Vec<Timestamp> {
     let first: Timestamp = first.parse().unwrap();
-    (0..count)
-        .map(|n| first + SignedDuration::from_secs(n * period))
-        .collect()
+    (0..count).map(|n| first + SignedDuration::from_secs(n * period)).collect()
 }
 
 /// Fails unless the records tell of each of these ticks once, and of no other tick.
@@ -62,9 +60,7 @@ pub(crate) fn ran(records: &[Record]) -> Vec<String> {
         .filter_map(|record| record.occurrence)
         .collect();
     ran.sort();
-    ran.iter()
-        .map(|tick| tick.at().strftime("%T").to_string())
-        .collect()
+    ran.iter().map(|tick| tick.at().strftime("%T").to_string()).collect()
 }
 
 /// Three nodes with one job. Each life has nodes of other names, and thus other seeds, as another

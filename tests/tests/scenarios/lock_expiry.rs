@@ -21,20 +21,13 @@ fn seconds(diary: &Diary, tick: Instant) -> Vec<(f64, &'static str)> {
 async fn a_fixed_lease_drops_its_handler_before_the_lock_expires() {
     let (fleet, diary) = (Fleet::new(), Diary::default());
     let tick = Instant::now() + ms(500);
-    let job = noting(
-        each_minute().fixed_lease().lock_ttl(secs(10)),
-        secs(100),
-        &diary,
-    );
+    let job = noting(each_minute().fixed_lease().lock_ttl(secs(10)), secs(100), &diary);
     let node = Node::start(&fleet, "a", [job]).await;
     sleep(ms(9_400)).await;
     // A moment before it is dropped: nobody else can have been granted anything.
     assert!(lock(&fleet, "j").await.held.is_some());
     sleep(secs(2)).await;
-    assert_eq!(
-        seconds(&diary, tick),
-        [(0.0, "start"), (8.0, "told"), (9.0, "dropped")]
-    );
+    assert_eq!(seconds(&diary, tick), [(0.0, "start"), (8.0, "told"), (9.0, "dropped")]);
     assert_eq!(states(&fleet, "j").await, [RunState::LockLost]);
     assert_tidy(&fleet, "j").await;
     sleep(secs(60)).await;
@@ -80,10 +73,7 @@ async fn a_node_cut_off_in_mid_run_stops_and_the_next_tick_runs_elsewhere() {
     // The lock of the first run has expired, and that of the second is in force.
     let second = lock(&fleet, "j").await;
     assert_eq!(second.held.as_ref().unwrap().node.as_str(), "b");
-    assert_eq!(
-        states(&fleet, "j").await,
-        [RunState::Abandoned, RunState::Running]
-    );
+    assert_eq!(states(&fleet, "j").await, [RunState::Abandoned, RunState::Running]);
     let renewals = b.faults.count(Op::Renew);
     a.faults.link().heal();
     sleep(secs(6)).await;
@@ -95,20 +85,11 @@ async fn a_node_cut_off_in_mid_run_stops_and_the_next_tick_runs_elsewhere() {
     assert_eq!(before_held.expires_in - after_held.expires_in, secs(6));
     assert_eq!(after.token, second.token);
     // What the first one says of its own end is better than what others thought of it.
-    assert_eq!(
-        states(&fleet, "j").await,
-        [RunState::LockLost, RunState::Running]
-    );
+    assert_eq!(states(&fleet, "j").await, [RunState::LockLost, RunState::Running]);
     sleep(secs(50)).await;
-    assert_eq!(
-        states(&fleet, "j").await,
-        [RunState::LockLost, RunState::Succeeded]
-    );
+    assert_eq!(states(&fleet, "j").await, [RunState::LockLost, RunState::Succeeded]);
     let told = told(&diary, tick);
-    let told: Vec<_> = told
-        .iter()
-        .map(|(at, node, what)| (*at, &**node, *what))
-        .collect();
+    let told: Vec<_> = told.iter().map(|(at, node, what)| (*at, &**node, *what)).collect();
     assert_eq!(
         told,
         [
@@ -132,20 +113,12 @@ async fn a_lock_taken_away_is_noticed_at_the_next_renewal() {
     sleep(secs(15)).await;
     use tidelock::{Clear, JobId, LockBackend, LockKey};
     let key = LockKey::of(&JobId::new("j").unwrap());
-    let freed = fleet
-        .backend
-        .force_release(&key, Clear::Lock)
-        .await
-        .unwrap();
+    let freed = fleet.backend.force_release(&key, Clear::Lock).await.unwrap();
     assert_eq!(freed.value, tidelock::Release::Released);
     sleep(secs(10)).await;
     assert_eq!(seconds(&diary, tick), [(0.0, "start"), (20.0, "dropped")]);
     assert_eq!(states(&fleet, "j").await, [RunState::LockLost]);
-    assert_eq!(
-        node.faults.count(Op::Finish),
-        1,
-        "not held is an answer, not a failure"
-    );
+    assert_eq!(node.faults.count(Op::Finish), 1, "not held is an answer, not a failure");
 }
 
 #[tokio::test(start_paused = true)]

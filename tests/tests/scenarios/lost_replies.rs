@@ -9,12 +9,7 @@ use crate::ways::{cut, fleet_of_three, heal};
 
 #[tokio::test(start_paused = true)]
 async fn a_lost_reply_to_any_call_of_a_run_changes_nothing() {
-    let lost = [
-        Fault::LoseReply,
-        Fault::LoseRequest,
-        Fault::HangReply,
-        Fault::ArriveLate(secs(7)),
-    ];
+    let lost = [Fault::LoseReply, Fault::LoseRequest, Fault::HangReply, Fault::ArriveLate(secs(7))];
     for op in [Op::Begin, Op::Renew, Op::Finish, Op::Inspect] {
         for fault in lost {
             let (fleet, diary) = (Fleet::new(), Diary::default());
@@ -27,15 +22,8 @@ async fn a_lost_reply_to_any_call_of_a_run_changes_nothing() {
             until(&fleet, "2026-01-01T12:04:59Z").await;
             let told = records(&nodes).await;
             each_told_once(&told, &ticks("2026-01-01T12:00:00Z", 60, 5));
-            assert_eq!(
-                in_state(&told, RunState::Succeeded).len(),
-                5,
-                "{op:?} {fault:?} {told:#?}"
-            );
-            assert_eq!(
-                (held_by(&fleet, "j").await, open_runs(&fleet, "j").await),
-                (None, 0)
-            );
+            assert_eq!(in_state(&told, RunState::Succeeded).len(), 5, "{op:?} {fault:?} {told:#?}");
+            assert_eq!((held_by(&fleet, "j").await, open_runs(&fleet, "j").await), (None, 0));
             never_two(&diary);
         }
     }
@@ -90,8 +78,7 @@ async fn what_does_not_pass_is_not_asked_again_and_again() {
     let (fleet, diary) = (Fleet::new(), Diary::default());
     let (nodes, ways) = fleet_of_three(&fleet, ms(100), &diary).await;
     let mut events = nodes[0].events();
-    ways.iter()
-        .for_each(|way| way.everything(Fault::Fail(ErrorKind::Denied)));
+    ways.iter().for_each(|way| way.everything(Fault::Fail(ErrorKind::Denied)));
     until(&fleet, "2026-01-01T12:09:30Z").await;
     assert_eq!((diary.entries().len(), ways[0].count(Op::Begin)), (0, 10));
     let given_up = |kind: &EventKind| matches!(kind, EventKind::TickGivenUp { .. });

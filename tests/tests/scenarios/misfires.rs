@@ -32,11 +32,9 @@ async fn once_runs_the_newest_missed_tick_and_records_the_older_ones() {
     assert_eq!(ran(&told), ["12:00:00", "17:00:00", "18:00:00"]);
     let missed = in_state(&told, RunState::Missed);
     assert_eq!((missed.len(), missed[0].ticks.unwrap().count), (1, 4));
-    let late = told.iter().find(|record| {
-        record
-            .occurrence
-            .is_some_and(|it| it.at() == at("2026-01-01T17:00:00Z"))
-    });
+    let late = told
+        .iter()
+        .find(|record| record.occurrence.is_some_and(|it| it.at() == at("2026-01-01T17:00:00Z")));
     assert!(late.unwrap().started < at("2026-01-01T17:59:01Z"));
 }
 
@@ -87,15 +85,8 @@ async fn all_runs_the_newest_few_oldest_first_one_at_a_time() {
     until(&fleet, "2026-01-02T01:10:00Z").await;
     let told = records(&nodes).await;
     each_told_once(&told, &ticks("2026-01-01T12:00:00Z", 3_600, 14));
-    assert_eq!(
-        ran(&told),
-        ["12:00:00", "22:00:00", "23:00:00", "00:00:00", "01:00:00"]
-    );
-    let runs: Vec<_> = told
-        .iter()
-        .rev()
-        .filter(|record| record.ticks.is_none())
-        .collect();
+    assert_eq!(ran(&told), ["12:00:00", "22:00:00", "23:00:00", "00:00:00", "01:00:00"]);
+    let runs: Vec<_> = told.iter().rev().filter(|record| record.ticks.is_none()).collect();
     for pair in runs.windows(2) {
         assert!(pair[0].occurrence < pair[1].occurrence, "{told:#?}");
         assert!(pair[0].ended.unwrap() <= pair[1].started, "{told:#?}");
@@ -118,20 +109,13 @@ async fn a_backlog_waits_for_the_lock_rather_than_being_consumed_by_its_own_runs
     // All that were missed. When none of them is left, a tick that falls due during a run is one
     // like any other, and skipped.
     let ran = ran(&told);
-    assert_eq!(
-        (ran[0].as_str(), ran[10].as_str()),
-        ("12:00:00", "12:02:00")
-    );
+    assert_eq!((ran[0].as_str(), ran[10].as_str()), ("12:00:00", "12:02:00"));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_instant_that_was_missed_runs_once_within_the_hour_however_often_nodes_restart() {
     let fleet = Fleet::new();
-    let job = || {
-        Job::new("j")
-            .once(at("2026-01-01T12:30:00Z"))
-            .run(|_| async {})
-    };
+    let job = || Job::new("j").once(at("2026-01-01T12:30:00Z")).run(|_| async {});
     // Nobody was up when it was due, and the key has no mark.
     until(&fleet, "2026-01-01T13:29:00Z").await;
     for life in 1..4 {
@@ -146,11 +130,7 @@ async fn an_instant_that_was_missed_runs_once_within_the_hour_however_often_node
 #[tokio::test(start_paused = true)]
 async fn an_instant_missed_by_more_than_an_hour_is_skipped_once() {
     let fleet = Fleet::new();
-    let job = || {
-        Job::new("j")
-            .once(at("2026-01-01T12:30:00Z"))
-            .run(|_| async {})
-    };
+    let job = || Job::new("j").once(at("2026-01-01T12:30:00Z")).run(|_| async {});
     until(&fleet, "2026-01-01T13:30:01Z").await;
     for life in 1..4 {
         let nodes = begin(&fleet, life, job).await;

@@ -25,13 +25,7 @@ pub(crate) struct Node {
 impl Node {
     /// A node with a clock that shows the true time until it is stepped.
     pub(crate) async fn start(fleet: &Fleet, name: &str, jobs: impl Into<Vec<Job>>) -> Self {
-        Self::start_with(
-            fleet,
-            name,
-            fleet.clock.skewed(crate::fleet::ahead(0)),
-            jobs,
-        )
-        .await
+        Self::start_with(fleet, name, fleet.clock.skewed(crate::fleet::ahead(0)), jobs).await
     }
 
     /// A node with a clock of its own.
@@ -67,21 +61,14 @@ impl Node {
     ) -> Self {
         let faults = Faults::new(backend).logged();
         let spawner = NodeSpawner::new().linked(faults.link());
-        let mut builder = fleet
-            .node_over(faults.clone(), clock.clone(), name)
-            .spawner(spawner.clone());
+        let mut builder =
+            fleet.node_over(faults.clone(), clock.clone(), name).spawner(spawner.clone());
         for job in jobs {
             builder = builder.job(job).unwrap();
         }
         let scheduler = settings(builder).start().await.unwrap();
         let events = scheduler.events();
-        Self {
-            scheduler,
-            faults,
-            spawner,
-            clock,
-            events,
-        }
+        Self { scheduler, faults, spawner, clock, events }
     }
 
     /// What happened on it since it was last asked.
@@ -135,11 +122,7 @@ pub(crate) fn noting(builder: JobBuilder, takes: std::time::Duration, diary: &Di
         let diary = diary.clone();
         async move {
             diary.write(&run, "start");
-            let mut notes = NotesDrop {
-                run: run.clone(),
-                diary: diary.clone(),
-                ended: false,
-            };
+            let mut notes = NotesDrop { run: run.clone(), diary: diary.clone(), ended: false };
             let work = tokio::time::sleep(takes);
             tokio::pin!(work);
             tokio::select! {

@@ -45,13 +45,7 @@ fn assert_closed(records: &[Record], expected: &[RunState]) {
 async fn a_run_whose_node_dies_is_abandoned_and_the_next_tick_runs_within_a_ttl_and_a_tick() {
     for two in [false, true] {
         let (fleet, diary) = (Fleet::new(), Diary::default());
-        let job = || {
-            noting(
-                Job::new("j").cron("*/10 * * * * *").unwrap(),
-                secs(20),
-                &diary,
-            )
-        };
+        let job = || noting(Job::new("j").cron("*/10 * * * * *").unwrap(), secs(20), &diary);
         let backend = || if two { in_two(&fleet).0 } else { whole(&fleet) };
         let a = Node::start_over(&fleet, "a", backend(), [job()]).await;
         sleep(ms(500) + secs(15)).await;
@@ -180,9 +174,6 @@ async fn when_the_node_that_should_close_a_dead_run_dies_too_history_closes_both
         let mut records = reader.scheduler.history("j", 100).await.unwrap();
         records.sort_by_key(|record| std::cmp::Reverse(record.occurrence));
         assert_closed(&records, &expected);
-        assert_eq!(
-            reader.scheduler.history("j", 100).await.unwrap().len(),
-            records.len()
-        );
+        assert_eq!(reader.scheduler.history("j", 100).await.unwrap().len(), records.len());
     }
 }

@@ -87,10 +87,7 @@ async fn cut_off_during_a_run_for_more_than_a_ttl_the_run_is_dropped_before_the_
         let (nodes, ways) = fleet_of_three(&fleet, secs(300), &diary).await;
         until(&fleet, "2026-01-01T12:00:15Z").await;
         let first = diary.entries()[0].clone();
-        let holder = ["a", "b", "c"]
-            .iter()
-            .position(|name| *name == first.node)
-            .unwrap();
+        let holder = ["a", "b", "c"].iter().position(|name| *name == first.node).unwrap();
         cut(&ways[holder..=holder], silently);
         until(&fleet, "2026-01-01T12:01:10Z").await;
         let second = held_by(&fleet, "j").await.unwrap();
@@ -104,12 +101,7 @@ async fn cut_off_during_a_run_for_more_than_a_ttl_the_run_is_dropped_before_the_
         assert_eq!(held_by(&fleet, "j").await, Some(second));
         let told = records(&nodes).await;
         each_told_once(&told, &ticks("2026-01-01T12:00:00Z", 60, 4));
-        let state = |run| {
-            told.iter()
-                .find(|record| record.run_id == run)
-                .unwrap()
-                .state
-        };
+        let state = |run| told.iter().find(|record| record.run_id == run).unwrap().state;
         assert_eq!(state(first.run_id), RunState::LockLost);
         assert_eq!(state(second), RunState::Running);
         never_two(&diary);

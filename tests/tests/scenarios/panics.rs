@@ -69,17 +69,10 @@ async fn proves_panic(text: &str, takes: u64, panicky: impl FnOnce(JobBuilder) -
         assert_eq!(last.error(), Some(format!("panic: {text}").as_str()));
     }
     let told = told(&diary, start);
-    let starts: Vec<_> = told
-        .iter()
-        .filter(|e| e.2 == "start")
-        .map(|e| e.0)
-        .collect();
+    let starts: Vec<_> = told.iter().filter(|e| e.2 == "start").map(|e| e.0).collect();
     assert_eq!(starts.len(), 180, "{text}");
     let late = |(n, at): (usize, &f64)| (at - (0.5 + f64::from(u32::try_from(n).unwrap()))).abs();
-    assert!(
-        starts.iter().enumerate().map(late).all(|late| late < 0.002),
-        "{text}"
-    );
+    assert!(starts.iter().enumerate().map(late).all(|late| late < 0.002), "{text}");
     let state = RunState::Panicked;
     let ended =
         |kind: &EventKind| matches!(kind, EventKind::RunEnded { state: s, .. } if *s == state);
@@ -146,10 +139,7 @@ async fn a_panic_in_a_destructor_is_recorded_even_when_the_handler_had_ended_wel
             std::task::Poll::Ready(())
         }
     }
-    proves_panic("with the future", 0, |job| {
-        job.run(|_| Ends(Falls("with the future")))
-    })
-    .await;
+    proves_panic("with the future", 0, |job| job.run(|_| Ends(Falls("with the future")))).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -174,14 +164,8 @@ async fn a_panic_in_the_destructor_of_a_handler_that_is_dropped_is_recorded() {
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_an_errors_display_or_destructor_is_recorded() {
-    proves_panic("in display", 0, |job| {
-        job.run(|_| async { Err(Unspeakable) })
-    })
-    .await;
-    proves_panic("in an error's destructor", 0, |job| {
-        job.run(|_| async { Err(Ungone) })
-    })
-    .await;
+    proves_panic("in display", 0, |job| job.run(|_| async { Err(Unspeakable) })).await;
+    proves_panic("in an error's destructor", 0, |job| job.run(|_| async { Err(Ungone) })).await;
 }
 
 #[tokio::test]

@@ -25,10 +25,7 @@ impl LockBackend for PlainLock {
         if let Some(held) = state.value.held {
             return Ok(Answer::new(Acquisition::Held(held), state.clock));
         }
-        let _ = self
-            .0
-            .force_release(&request.key, Clear::LockAndMark)
-            .await?;
+        let _ = self.0.force_release(&request.key, Clear::LockAndMark).await?;
         self.0.acquire(request).await
     }
 

@@ -62,48 +62,24 @@ async fn a_run_that_goes_on_is_never_cleaned_away() {
     let small = fleet.backend.clone().keep(1);
     let threads = NodeSpawner::new();
     threads.blocking_takes(secs(300));
-    let long = Job::new("j")
-        .cron("0 12 * * *")
-        .unwrap()
-        .run_blocking(|_| ());
+    let long = Job::new("j").cron("0 12 * * *").unwrap().run_blocking(|_| ());
     let node = fleet.node_over(small.clone(), fleet.clock.clone(), "a");
-    let node = node
-        .spawner(threads)
-        .job(long)
-        .unwrap()
-        .start()
-        .await
-        .unwrap();
+    let node = node.spawner(threads).job(long).unwrap().start().await.unwrap();
     until(&fleet, "2026-01-01T12:02:00Z").await;
     let long = node.history("j", 9).await.unwrap().remove(0);
     // Three quick ones, which end elsewhere.
     for n in 0..3 {
         let (id, node) = (RunId::new(n), NodeId::new("b").unwrap());
-        let quick = Record::new(
-            id,
-            long.job.clone(),
-            node,
-            RunState::Succeeded,
-            long.started,
-        );
+        let quick = Record::new(id, long.job.clone(), node, RunState::Succeeded, long.started);
         small.save(&quick).await.unwrap();
     }
     let query = RecordQuery::newest(long.job.clone(), 9);
-    let kept: Vec<_> = small
-        .list(&query)
-        .await
-        .unwrap()
-        .iter()
-        .map(|r| r.run_id)
-        .collect();
+    let kept: Vec<_> = small.list(&query).await.unwrap().iter().map(|r| r.run_id).collect();
     assert_eq!(kept, [RunId::new(2), long.run_id]);
     // Its end makes it the oldest of those that may go.
     until(&fleet, "2026-01-01T12:05:01Z").await;
     let kept = small.list(&query).await.unwrap();
-    assert!(
-        kept.iter().all(|record| record.state.is_final()),
-        "{kept:#?}"
-    );
+    assert!(kept.iter().all(|record| record.state.is_final()), "{kept:#?}");
     assert_eq!(node.health().unsaved_records, 0);
 }
 
@@ -111,12 +87,9 @@ async fn a_run_that_goes_on_is_never_cleaned_away() {
 #[tokio::test(start_paused = true)]
 async fn three_panics_are_three_records_and_no_skipped_tick() {
     let fleet = Fleet::new();
-    let bad = Job::new("j")
-        .cron("* * * * *")
-        .unwrap()
-        .run(|run| async move {
-            assert!(run.attempt() == 0, "always");
-        });
+    let bad = Job::new("j").cron("* * * * *").unwrap().run(|run| async move {
+        assert!(run.attempt() == 0, "always");
+    });
     let node = fleet.node("a").job(bad).unwrap().start().await.unwrap();
     until(&fleet, "2026-01-01T12:02:30Z").await;
     let told = node.history("j", 9).await.unwrap();

@@ -40,10 +40,7 @@ async fn runs_go_on_while_the_record_store_is_away_and_their_records_arrive_late
             let late = run.started.duration_since(run.occurrence.unwrap().at());
             assert!(late < ahead(10), "{run:#?}");
         }
-        assert!(
-            told.windows(2)
-                .all(|two| two[0].occurrence > two[1].occurrence)
-        );
+        assert!(told.windows(2).all(|two| two[0].occurrence > two[1].occurrence));
     }
 }
 
@@ -68,20 +65,14 @@ async fn of_more_than_ten_thousand_records_that_wait_the_oldest_go_and_are_count
     assert_eq!(diary.count("end"), 10_030);
     assert_eq!(dropped, 30);
     let health = node.health();
-    assert_eq!(
-        (health.unsaved_records, health.dropped_records),
-        (10_000, 30)
-    );
+    assert_eq!((health.unsaved_records, health.dropped_records), (10_000, 30));
     way.link().heal();
     let control = node.control();
     let report = node.shutdown(secs(60)).await;
     assert_eq!((report.unsaved_records, report.dropped_records), (0, 30));
     let told = control.history("j", 100_000).await.unwrap();
     assert_eq!(told.len(), 10_000);
-    assert_eq!(
-        told[9_999].occurrence.unwrap().at().to_string(),
-        "2026-01-01T12:00:30Z"
-    );
+    assert_eq!(told[9_999].occurrence.unwrap().at().to_string(), "2026-01-01T12:00:30Z");
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,15 +13,7 @@ use crate::node::{Node, lock, noting, states, stored};
 /// A node of that name; its seed is its own, as that of another process would be.
 async fn start(fleet: &Fleet, name: &str, seed: u64, job: Job) -> Node {
     let backend = Arc::new(fleet.backend.clone());
-    Node::build(
-        fleet,
-        name,
-        backend,
-        fleet.clock.clone(),
-        vec![job],
-        |node| node.seed(seed),
-    )
-    .await
+    Node::build(fleet, name, backend, fleet.clock.clone(), vec![job], |node| node.seed(seed)).await
 }
 
 fn each_minute() -> JobBuilder {
@@ -32,18 +24,12 @@ fn each_minute() -> JobBuilder {
 async fn two_schedulers_of_one_name_run_each_tick_once() {
     let (fleet, diary) = (Fleet::new(), Diary::default());
     let job = || job("j", "* * * * *", ms(10), &diary);
-    let nodes = [
-        start(&fleet, "host", 1, job()).await,
-        start(&fleet, "host", 2, job()).await,
-    ];
+    let nodes = [start(&fleet, "host", 1, job()).await, start(&fleet, "host", 2, job()).await];
     sleep(secs(600)).await;
     let records = stored(&fleet, "j").await;
     assert_eq!((records.len(), diary.count("start")), (10, 10));
     each_told_once(&records, &ticks("2026-01-01T12:00:00Z", 60, 10));
-    let lost: u64 = nodes
-        .iter()
-        .map(|node| node.scheduler.health().ticks_lost)
-        .sum();
+    let lost: u64 = nodes.iter().map(|node| node.scheduler.health().ticks_lost).sum();
     assert_eq!(lost, 10, "each tick was lost by one of them");
 }
 
@@ -66,10 +52,7 @@ async fn a_scheduler_that_starts_again_leaves_a_living_namesakes_run_alone() {
             assert_eq!(other.scheduler.shutdown(secs(1)).await.cancelled, 0);
         }
         let state = lock(&fleet, "j").await;
-        assert_eq!(
-            state.held.unwrap().holder,
-            before.held.as_ref().unwrap().holder
-        );
+        assert_eq!(state.held.unwrap().holder, before.held.as_ref().unwrap().holder);
         assert_eq!((state.token, state.open_runs.len()), (before.token, 1));
     }
     sleep(secs(25)).await;
@@ -87,14 +70,7 @@ async fn a_namesake_takes_nothing_over_from_a_dead_one() {
     dead.spawner.kill();
     let _next = start(&fleet, "host", 2, job()).await;
     sleep(secs(20)).await;
-    assert_eq!(
-        diary.count("start"),
-        1,
-        "the dead one's lock is in force for its TTL"
-    );
+    assert_eq!(diary.count("start"), 1, "the dead one's lock is in force for its TTL");
     sleep(secs(90)).await;
-    assert_eq!(
-        states(&fleet, "j").await,
-        [RunState::Abandoned, RunState::Succeeded]
-    );
+    assert_eq!(states(&fleet, "j").await, [RunState::Abandoned, RunState::Succeeded]);
 }

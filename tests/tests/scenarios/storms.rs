@@ -18,25 +18,17 @@ async fn storm(seed: u64, all: bool) {
     let (mut nodes, mut ways) = (Vec::new(), Vec::new());
     for (n, name) in ["a", "b", "c"].into_iter().enumerate() {
         let way = Faults::new(fleet.backend.clone());
-        let chaos = Chaos::seeded(seed * 3 + n as u64)
-            .fail(0.05)
-            .lose_request(0.05);
-        let chaos = chaos
-            .lose_reply(0.1)
-            .arrive_late(0.05, secs(8))
-            .delay(0.1, secs(3));
+        let chaos = Chaos::seeded(seed * 3 + n as u64).fail(0.05).lose_request(0.05);
+        let chaos = chaos.lose_reply(0.1).arrive_late(0.05, secs(8)).delay(0.1, secs(3));
         way.random(chaos);
         let diary = diary.clone();
-        let job = Job::new("j")
-            .cron("*/10 * * * * *")
-            .unwrap()
-            .run(move |run| {
-                let open = diary.open(&run);
-                async move {
-                    tokio::time::sleep(secs(3)).await;
-                    drop(open);
-                }
-            });
+        let job = Job::new("j").cron("*/10 * * * * *").unwrap().run(move |run| {
+            let open = diary.open(&run);
+            async move {
+                tokio::time::sleep(secs(3)).await;
+                drop(open);
+            }
+        });
         let clock = fleet.clock.skewed(ahead(300 * n as i64 - 300));
         let node = fleet.node_over(way.clone(), clock, &format!("{name}{seed}"));
         nodes.push(node.job(job).unwrap().start().await.unwrap());
@@ -72,18 +64,9 @@ async fn storm(seed: u64, all: bool) {
         each_told_once(&told, &ticks(FIRST, 10, count));
     }
     never_two(&diary);
-    assert_eq!(
-        (held_by(&fleet, "j").await, open_runs(&fleet, "j").await),
-        (None, 0)
-    );
-    assert!(
-        told.iter().all(|record| record.state.is_final()),
-        "{told:#?}"
-    );
-    let ran = told
-        .iter()
-        .filter(|record| record.state == RunState::Succeeded)
-        .count();
+    assert_eq!((held_by(&fleet, "j").await, open_runs(&fleet, "j").await), (None, 0));
+    assert!(told.iter().all(|record| record.state.is_final()), "{told:#?}");
+    let ran = told.iter().filter(|record| record.state == RunState::Succeeded).count();
     assert!(ran as i64 > count / 3, "{ran} of {count}");
 }
 

@@ -15,13 +15,10 @@ async fn replacing_jobs_while_the_backend_is_away_leaves_no_task_behind() {
     let way = Faults::new(fleet.backend.clone());
     way.link().cut();
     let process = NodeSpawner::new();
-    let node = fleet
-        .node_over(way.clone(), fleet.clock.clone(), "a")
-        .spawner(process.clone());
+    let node = fleet.node_over(way.clone(), fleet.clock.clone(), "a").spawner(process.clone());
     let node = node.start().await.unwrap();
     for _ in 0..1_000 {
-        node.replace(job("j", "0 0 * * *", secs(1), &Diary::default()))
-            .unwrap();
+        node.replace(job("j", "0 0 * * *", secs(1), &Diary::default())).unwrap();
         sleep(secs(1)).await;
     }
     assert!(process.tasks() < 20, "{}", process.tasks());
@@ -35,13 +32,10 @@ async fn replacing_jobs_while_the_backend_is_away_leaves_no_task_behind() {
 async fn a_removed_job_does_not_run_a_tick_that_waited_for_a_place() {
     let (fleet, diary) = (Fleet::new(), Diary::default());
     let node = fleet.node("a").max_running(1);
-    let node = node
-        .job(job("first", "0 12 * * *", secs(60), &Diary::default()))
-        .unwrap();
+    let node = node.job(job("first", "0 12 * * *", secs(60), &Diary::default())).unwrap();
     let node = node.start().await.unwrap();
     until(&fleet, "2026-01-01T12:00:01Z").await;
-    node.add(job("second", "2 0 12 * * *", secs(1), &diary))
-        .unwrap();
+    node.add(job("second", "2 0 12 * * *", secs(1), &diary)).unwrap();
     until(&fleet, "2026-01-01T12:00:03Z").await;
     assert!(node.remove("second"));
     until(&fleet, "2026-01-01T12:05:00Z").await;
@@ -72,16 +66,12 @@ async fn what_a_handler_owns_may_work_the_scheduler_when_it_is_dropped() {
         })
     };
     for remove in [true, false] {
-        node.add(job("child", "0 0 1 1 *", secs(1), &Diary::default()))
-            .unwrap();
+        node.add(job("child", "0 0 1 1 *", secs(1), &Diary::default())).unwrap();
         node.add(parent()).unwrap();
         sleep(ms(20)).await;
         *slot.lock().unwrap() = Some(node.control());
         let (done, wait) = mpsc::channel();
-        let (control, other) = (
-            node.control(),
-            job("j", "0 0 1 1 *", secs(1), &Diary::default()),
-        );
+        let (control, other) = (node.control(), job("j", "0 0 1 1 *", secs(1), &Diary::default()));
         let runtime = tokio::runtime::Handle::current();
         std::thread::spawn(move || {
             let _entered = runtime.enter();

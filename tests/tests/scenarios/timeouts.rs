@@ -29,14 +29,8 @@ async fn a_run_that_ends_when_told_of_its_timeout_has_timed_out_and_keeps_its_no
     assert_eq!(newest(&node).await.state, RunState::Running);
     until(&fleet, "2026-01-01T12:00:05.6Z").await;
     let record = newest(&node).await;
-    assert_eq!(
-        (record.state, record.note()),
-        (RunState::TimedOut, Some("timeout"))
-    );
-    assert_eq!(
-        (held_by(&fleet, "j").await, open_runs(&fleet, "j").await),
-        (None, 0)
-    );
+    assert_eq!((record.state, record.note()), (RunState::TimedOut, Some("timeout")));
+    assert_eq!((held_by(&fleet, "j").await, open_runs(&fleet, "j").await), (None, 0));
 }
 
 /// BR-074: with an async sleep that does not look.
@@ -58,11 +52,7 @@ async fn a_run_that_ignores_its_timeout_is_dropped_after_its_grace_and_the_next_
     let records = node.history("j", 100).await.unwrap();
     each_told_once(&records, &ticks("2026-01-01T12:00:00Z", 60, 2));
     assert_eq!(in_state(&records, RunState::TimedOut).len(), 2);
-    assert!(
-        records
-            .iter()
-            .all(|record| !record.still_running && !record.overlap)
-    );
+    assert!(records.iter().all(|record| !record.still_running && !record.overlap));
     let entries = diary.entries();
     let took = entries[1].at - entries[0].at;
     assert!(took >= secs(7) && took < ms(7_010), "{took:?}");

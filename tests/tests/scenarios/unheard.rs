@@ -33,10 +33,7 @@ async fn ticks_given_up_by_a_clock_an_hour_ahead_do_not_count_as_done() {
         sleep(secs(600)).await;
         let records = stored(&fleet, "j").await;
         // From the minute in which it was heard of on, or just after.
-        assert!(
-            (9..=11).contains(&ran(&records).len()),
-            "stepped: {stepped_back}, {records:#?}"
-        );
+        assert!((9..=11).contains(&ran(&records).len()), "stepped: {stepped_back}, {records:#?}");
     }
 }
 
@@ -70,10 +67,8 @@ async fn after_a_suspend_a_tick_is_on_time_even_when_the_backend_is_away_at_firs
             sleep(secs(10)).await;
             if broken {
                 let id = JobId::new("broken").unwrap();
-                node.faults
-                    .always_of(&id, Op::Inspect, Fault::Fail(ErrorKind::Malformed));
-                node.faults
-                    .always_of(&id, Op::Begin, Fault::Fail(ErrorKind::Malformed));
+                node.faults.always_of(&id, Op::Inspect, Fault::Fail(ErrorKind::Malformed));
+                node.faults.always_of(&id, Op::Begin, Fault::Fail(ErrorKind::Malformed));
             }
             node.faults.link().cut();
             fleet.clock.step(ahead(HOUR_MS));
@@ -81,15 +76,8 @@ async fn after_a_suspend_a_tick_is_on_time_even_when_the_backend_is_away_at_firs
             node.faults.link().heal();
             sleep(secs(3_600)).await;
             let starts: Vec<_> = told(&diary, start).iter().map(|e| e.0).collect();
-            assert_eq!(
-                stored(&fleet, "j").await.len(),
-                1,
-                "{policy:?}, {broken}: {starts:?}"
-            );
-            assert!(
-                starts.iter().all(|at| (1_800.0..1_801.0).contains(at)),
-                "{starts:?}"
-            );
+            assert_eq!(stored(&fleet, "j").await.len(), 1, "{policy:?}, {broken}: {starts:?}");
+            assert!(starts.iter().all(|at| (1_800.0..1_801.0).contains(at)), "{starts:?}");
         }
     }
 }
@@ -108,11 +96,7 @@ async fn an_answered_tick_stays_done_when_the_clock_is_set_back() {
     assert_eq!(asked, 2);
     node.clock.step(ahead(-HOUR_MS));
     sleep(secs(3_540)).await;
-    assert_eq!(
-        node.faults.count(Op::Begin),
-        asked,
-        "what is done is not asked for again"
-    );
+    assert_eq!(node.faults.count(Op::Begin), asked, "what is done is not asked for again");
     sleep(secs(120)).await;
     assert_eq!(ran(&stored(&fleet, "j").await).len(), 3);
 }

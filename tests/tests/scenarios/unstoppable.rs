@@ -25,10 +25,7 @@ async fn on_a_thread(fleet: &Fleet, shape: impl Fn(JobBuilder) -> JobBuilder) ->
 async fn a_thread_past_its_timeout_keeps_its_lock_until_it_ends_and_its_record_says_so() {
     let (fleet, diary) = (Fleet::new(), Diary::default());
     let node = on_a_thread(&fleet, |job| job).await;
-    let other = fleet
-        .node("b")
-        .job(job("j", "* * * * *", secs(1), &diary))
-        .unwrap();
+    let other = fleet.node("b").job(job("j", "* * * * *", secs(1), &diary)).unwrap();
     let mut events = node.events();
     let other = other.start().await.unwrap();
     // Timeout, grace, and a second in which what can be dropped would have ended.
@@ -36,10 +33,7 @@ async fn a_thread_past_its_timeout_keeps_its_lock_until_it_ends_and_its_record_s
     assert!(!newest(&node).await.still_running);
     until(&fleet, "2026-01-01T12:00:07.1Z").await;
     let running = newest(&other).await;
-    assert_eq!(
-        (running.state, running.still_running),
-        (RunState::Running, true)
-    );
+    assert_eq!((running.state, running.still_running), (RunState::Running, true));
     // Far beyond a TTL, and over a tick.
     until(&fleet, "2026-01-01T12:01:29Z").await;
     assert_eq!(held_by(&fleet, "j").await, Some(running.run_id));
@@ -47,10 +41,7 @@ async fn a_thread_past_its_timeout_keeps_its_lock_until_it_ends_and_its_record_s
     let records = other.history("j", 100).await.unwrap();
     each_told_once(&records, &ticks("2026-01-01T12:00:00Z", 60, 3));
     let ended = records.iter().find(|r| r.run_id == running.run_id).unwrap();
-    assert_eq!(
-        (ended.state, ended.still_running),
-        (RunState::TimedOut, false)
-    );
+    assert_eq!((ended.state, ended.still_running), (RunState::TimedOut, false));
     let skipped = in_state(&records, RunState::Skipped(SkipReason::Overlap));
     assert_eq!(skipped[0].blocked_by, Some(running.run_id));
     assert_eq!(ran(&records), ["12:00:00", "12:02:00"]);
@@ -68,14 +59,8 @@ async fn a_lock_that_is_released_by_force_lets_the_next_run_overlap_and_its_reco
     let node = on_a_thread(&fleet, JobBuilder::force_release_on_timeout).await;
     until(&fleet, "2026-01-01T12:00:07.1Z").await;
     let first = newest(&node).await;
-    assert_eq!(
-        (first.state, first.still_running),
-        (RunState::TimedOut, true)
-    );
-    assert_eq!(
-        (held_by(&fleet, "j").await, open_runs(&fleet, "j").await),
-        (None, 0)
-    );
+    assert_eq!((first.state, first.still_running), (RunState::TimedOut, true));
+    assert_eq!((held_by(&fleet, "j").await, open_runs(&fleet, "j").await), (None, 0));
     until(&fleet, "2026-01-01T12:01:01Z").await;
     let second = newest(&node).await;
     assert_eq!((second.state, second.overlap), (RunState::Running, true));
@@ -84,10 +69,7 @@ async fn a_lock_that_is_released_by_force_lets_the_next_run_overlap_and_its_reco
     until(&fleet, "2026-01-01T12:01:31Z").await;
     let records = node.history("j", 100).await.unwrap();
     assert_eq!((records.len(), records[1].state), (2, RunState::TimedOut));
-    let tail: Vec<_> = records
-        .iter()
-        .map(|r| (r.still_running, r.overlap))
-        .collect();
+    let tail: Vec<_> = records.iter().map(|r| (r.still_running, r.overlap)).collect();
     assert_eq!(tail, [(true, true), (true, false)]);
     assert_eq!(node.health().running, 1);
 }
@@ -108,10 +90,7 @@ async fn a_thread_that_outlives_a_shutdown_or_the_handle_keeps_its_lock_until_it
             assert_eq!(report.still_running.len(), 1);
             assert_eq!(report.still_running[0].run_id, running);
         }
-        let other = fleet
-            .node("b")
-            .job(job("j", "* * * * *", secs(1), &diary))
-            .unwrap();
+        let other = fleet.node("b").job(job("j", "* * * * *", secs(1), &diary)).unwrap();
         let other = other.start().await.unwrap();
         until(&fleet, "2026-01-01T12:01:29Z").await;
         assert_eq!(held_by(&fleet, "j").await, Some(running));
@@ -127,10 +106,7 @@ async fn a_thread_that_outlives_a_shutdown_or_the_handle_keeps_its_lock_until_it
 
 async fn newest_run(node: &Control) -> Record {
     let records = node.history("j", 9).await.unwrap();
-    records
-        .into_iter()
-        .find(|record| record.ticks.is_none())
-        .unwrap()
+    records.into_iter().find(|record| record.ticks.is_none()).unwrap()
 }
 
 #[tokio::test]
@@ -156,32 +132,20 @@ async fn code_that_does_not_yield_keeps_its_lock_while_it_runs() {
         }
     });
     let asleep = once("asleep", soon + secs(3_600)).run_blocking(|_| std::thread::sleep(secs(4)));
-    let node = Scheduler::builder(backend)
-        .job(busy)
-        .unwrap()
-        .job(asleep)
-        .unwrap();
+    let node = Scheduler::builder(backend).job(busy).unwrap().job(asleep).unwrap();
     let node = node.start().await.unwrap();
     let begun = tokio::time::Instant::now();
     node.run_now("asleep").await.unwrap();
     tokio::time::sleep_until(begun + ms(3_500)).await;
     for id in ["busy", "asleep"] {
         let record = node.history(id, 1).await.unwrap().remove(0);
-        assert_eq!(
-            (record.state, record.still_running),
-            (RunState::Running, true),
-            "{id}"
-        );
+        assert_eq!((record.state, record.still_running), (RunState::Running, true), "{id}");
         assert!(node.run_now(id).await.is_err(), "{id}");
     }
     let control = node.control();
     assert!(node.shutdown(secs(10)).await.still_running.is_empty());
     for id in ["busy", "asleep"] {
         let record = control.history(id, 1).await.unwrap().remove(0);
-        assert_eq!(
-            (record.state, record.still_running),
-            (RunState::TimedOut, false),
-            "{id}"
-        );
+        assert_eq!((record.state, record.still_running), (RunState::TimedOut, false), "{id}");
     }
 }

@@ -17,10 +17,7 @@ async fn a_lock_is_held_for_twenty_ttls_and_gone_when_its_run_ends() {
         let job = Job::new("j").cron("0 * * * *").unwrap();
         noting(job.lock_ttl(secs(3)), secs(60), &diary)
     };
-    let (a, b) = (
-        Node::start(&fleet, "a", [job()]).await,
-        Node::start(&fleet, "b", [job()]).await,
-    );
+    let (a, b) = (Node::start(&fleet, "a", [job()]).await, Node::start(&fleet, "b", [job()]).await);
     sleep(ms(600)).await;
     let first = lock(&fleet, "j").await;
     for _ in 0..59 {
@@ -30,10 +27,7 @@ async fn a_lock_is_held_for_twenty_ttls_and_gone_when_its_run_ends() {
         assert_eq!(held.holder, first.held.as_ref().unwrap().holder);
         assert!(held.expires_in > secs(2), "{held:?}");
         let refused = b.scheduler.run_now("j").await;
-        assert!(
-            matches!(refused, Err(RunNowError::Held { .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(RunNowError::Held { .. })), "{refused:?}");
     }
     sleep(secs(1)).await;
     assert_eq!(a.faults.count(Op::Renew) + b.faults.count(Op::Renew), 59);
@@ -48,12 +42,9 @@ async fn a_lock_is_held_for_twenty_ttls_and_gone_when_its_run_ends() {
 /// renewal arrives at last.
 #[tokio::test(start_paused = true)]
 async fn a_renewal_on_its_way_does_not_outlive_the_run() {
-    for fault in [
-        Fault::Delay(ms(800)),
-        Fault::ArriveLate(ms(800)),
-        Fault::DelayReply(ms(800)),
-        Fault::Hang,
-    ] {
+    for fault in
+        [Fault::Delay(ms(800)), Fault::ArriveLate(ms(800)), Fault::DelayReply(ms(800)), Fault::Hang]
+    {
         let (fleet, diary) = (Fleet::new(), Diary::default());
         let job = Job::new("j").cron("0 * * * *").unwrap();
         let node = Node::start(&fleet, "a", [noting(job, ms(10_300), &diary)]).await;
@@ -67,11 +58,7 @@ async fn a_renewal_on_its_way_does_not_outlive_the_run() {
         sleep(secs(60)).await;
         assert_tidy(&fleet, "j").await;
         assert_eq!(node.faults.count(Op::Renew), renewals, "{fault:?}");
-        assert_eq!(
-            states(&fleet, "j").await,
-            [RunState::Succeeded],
-            "{fault:?}"
-        );
+        assert_eq!(states(&fleet, "j").await, [RunState::Succeeded], "{fault:?}");
     }
 }
 
@@ -96,17 +83,10 @@ async fn ten_thousand_runs_of_any_length_leave_no_lock_behind() {
     for _ in 0..10_000 {
         sleep(secs(1)).await;
         let state = lock(&fleet, "j").await;
-        assert!(
-            state.held.is_none() && state.open_runs.is_empty(),
-            "{state:?}"
-        );
+        assert!(state.held.is_none() && state.open_runs.is_empty(), "{state:?}");
     }
     let records = stored(&fleet, "j").await;
-    assert_eq!(
-        in_state(&records, RunState::Succeeded).len(),
-        10_000,
-        "seed {seed}"
-    );
+    assert_eq!(in_state(&records, RunState::Succeeded).len(), 10_000, "seed {seed}");
     assert_eq!(records.len(), 10_000, "seed {seed}");
 }
 

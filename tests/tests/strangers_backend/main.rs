@@ -25,11 +25,8 @@ enum Stranger {
 impl Factory for Stranger {
     async fn fresh(&self, limits: Limits) -> Fresh {
         let locks = StrangersLocks::default();
-        let records = StrangersRecords {
-            map: Mutex::default(),
-            keep: limits.keep,
-            max_age: limits.max_age,
-        };
+        let records =
+            StrangersRecords { map: Mutex::default(), keep: limits.keep, max_age: limits.max_age };
         match *self {
             Self::Sound => Fresh::halves(locks, records),
             Self::Flawed(flaw) => Fresh::halves(BrokenLocks { sound: locks, flaw }, records),
@@ -84,30 +81,18 @@ fn without_a_mark_a_slow_clock_runs_the_tick_again() {
 #[test]
 fn a_renewal_that_creates_the_key_revives_an_expired_lock() {
     let stranger = Stranger::Flawed(Flaw::RenewCreatesTheKey);
-    fails(
-        stranger,
-        cases::lock_14_an_expired_lock_is_lost_and_stays_gone,
-    );
-    fails(
-        stranger,
-        cases::lock_14_a_renewal_after_the_release_creates_no_lock,
-    );
+    fails(stranger, cases::lock_14_an_expired_lock_is_lost_and_stays_gone);
+    fails(stranger, cases::lock_14_a_renewal_after_the_release_creates_no_lock);
 }
 
 #[test]
 fn a_token_that_restarts_after_expiry_does_not_fence() {
-    fails(
-        Stranger::Flawed(Flaw::TokenRestartsAfterExpiry),
-        cases::lock_09_tokens_grow_over_expiry,
-    );
+    fails(Stranger::Flawed(Flaw::TokenRestartsAfterExpiry), cases::lock_09_tokens_grow_over_expiry);
 }
 
 #[test]
 fn an_upsert_that_forgets_the_final_state_loses_the_end_of_a_run() {
-    fails(
-        Stranger::Forgetful,
-        cases::record_02_a_final_state_is_never_replaced,
-    );
+    fails(Stranger::Forgetful, cases::record_02_a_final_state_is_never_replaced);
 }
 
 #[test]

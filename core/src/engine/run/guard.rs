@@ -53,13 +53,7 @@ impl Guard {
         life: Arc<Life>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self {
-            begin: Some(begin),
-            handler: None,
-            unstoppable,
-            life,
-            clock,
-        }
+        Self { begin: Some(begin), handler: None, unstoppable, life, clock }
     }
 
     /// Drops what is left of the handler, which may panic.

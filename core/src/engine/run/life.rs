@@ -51,14 +51,7 @@ struct State {
 
 impl Life {
     pub(super) fn new(ttl: Duration, sent: Instant, sent_wall: Timestamp) -> Self {
-        let state = State {
-            sent,
-            sent_wall,
-            lost: false,
-            drop: false,
-            closed: false,
-            waker: None,
-        };
+        let state = State { sent, sent_wall, lost: false, drop: false, closed: false, waker: None };
         Self {
             ttl,
             state: Mutex::new(state),
@@ -141,11 +134,7 @@ impl Life {
     /// Who is to be woken when the verdict changes.
     pub(super) fn wakes(&self, waker: &Waker) {
         let mut state = self.state();
-        if !state
-            .waker
-            .as_ref()
-            .is_some_and(|known| known.will_wake(waker))
-        {
+        if !state.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
             state.waker = Some(waker.clone());
         }
     }

@@ -61,20 +61,11 @@ impl Core {
         record.token = Some(lease.token);
         let life = Arc::new(Life::new(job.ttl, granted.sent, granted.sent_wall));
         let refused = if Instant::now() >= life.drop_at() {
-            Some((
-                RunState::LockLost,
-                "the grant was heard of past its deadline",
-            ))
+            Some((RunState::LockLost, "the grant was heard of past its deadline"))
         } else if self.closing.is_cancelled() {
-            Some((
-                RunState::Cancelled,
-                "granted during a shutdown, after its deadline",
-            ))
+            Some((RunState::Cancelled, "granted during a shutdown, after its deadline"))
         } else if !granted.worth {
-            Some((
-                RunState::Skipped(SkipReason::TooLate),
-                "granted when its time was over",
-            ))
+            Some((RunState::Skipped(SkipReason::TooLate), "granted when its time was over"))
         } else {
             None
         };
@@ -85,15 +76,7 @@ impl Core {
         }
         let cancellation = Cancellation::default();
         let Granted { sent, place, .. } = granted;
-        let run = Run {
-            core: self.clone(),
-            job,
-            lease,
-            record,
-            sent,
-            life,
-            cancellation,
-        };
+        let run = Run { core: self.clone(), job, lease, record, sent, life, cancellation };
         Arc::new(run).execute(place).await;
     }
 
@@ -139,13 +122,7 @@ impl Run {
         let occurrence = self.record.occurrence;
         let cancellation = self.cancellation.clone();
         let (id, grace) = (job.id.clone(), job.grace);
-        let live = LiveRun {
-            job: id,
-            occurrence,
-            cancellation,
-            grace,
-            overdue: false,
-        };
+        let live = LiveRun { job: id, occurrence, cancellation, grace, overdue: false };
         core.live.enter(run_id, live);
         if core.closing.is_cancelled() {
             // The shutdown may just have told all runs to stop, before it could see this one.
@@ -173,13 +150,7 @@ impl Run {
         if !self.life.is_closed() {
             let done = self.done(verdict, ended, context.take_note());
             tracing::info!(parent: &span, state = %done.state, error = done.error(), "run ended");
-            core.event(
-                Some(&job.id),
-                EventKind::RunEnded {
-                    run_id,
-                    state: done.state,
-                },
-            );
+            core.event(Some(&job.id), EventKind::RunEnded { run_id, state: done.state });
             core.conclude(job, &self.lease, done).await;
         }
         core.live.leave(run_id);
@@ -187,12 +158,7 @@ impl Run {
 
     fn context(&self) -> RunContext {
         let backend = self.core.backend.clone();
-        RunContext::new(
-            &self.record,
-            self.lease.token,
-            self.cancellation.clone(),
-            backend,
-        )
+        RunContext::new(&self.record, self.lease.token, self.cancellation.clone(), backend)
     }
 
     fn guarded(&self, context: RunContext) -> Guard {
@@ -211,11 +177,8 @@ impl Run {
                         // It may have waited long for its thread.
                         let verdict = life.verdict(Instant::now(), clock.now());
                         let over = matches!(verdict, Verdict::Dead | Verdict::Drop);
-                        let result = if over {
-                            Ok(Ok(()))
-                        } else {
-                            shield(move || handler(context))
-                        };
+                        let result =
+                            if over { Ok(Ok(())) } else { shield(move || handler(context)) };
                         // The run's task waits for it, unless its node has died.
                         let _ = sender.send(result);
                     }));
@@ -247,6 +210,11 @@ impl Run {
             (_, Some(reason)) => stopped(reason),
             (_, None) => state,
         };
+        let error = error.or_else(|| match (state, self.job.timeout) {
+            (RunState::TimedOut, Some(timeout)) => Some(format!("timed out after {timeout:?}")),
+            (RunState::LockLost, _) => Some("the lock was lost, or not renewed in time".into()),
+            _ => None,
+        });
         let mut done = self.core.ended(self.record.clone(), state);
         if let Some(error) = error {
             done = done.with_error(error);

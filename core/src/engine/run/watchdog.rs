@@ -105,11 +105,7 @@ impl Watchdog {
         if let (Some(reason), None) = (cancellation.reason(), self.grace_until) {
             // What may lose its lock has until then, whatever its grace.
             let lock_lost = reason == CancelReason::LockLost;
-            self.grace_until = Some(if lock_lost {
-                self.life.drop_at()
-            } else {
-                now + job.grace
-            });
+            self.grace_until = Some(if lock_lost { self.life.drop_at() } else { now + job.grace });
         }
         if self.grace_until.is_some_and(|at| now >= at) && self.overdue_at.is_none() {
             self.life.drop_handler();
@@ -128,11 +124,7 @@ impl Watchdog {
         let lost = self.life.is_lost();
         let lease = (!lost).then(|| {
             let cancel_at = self.life.cancel_at();
-            if now < cancel_at {
-                cancel_at
-            } else {
-                self.life.drop_at()
-            }
+            if now < cancel_at { cancel_at } else { self.life.drop_at() }
         });
         let grace = self.grace_until.filter(|_| self.overdue_at.is_none());
         let renewal = self.next_renewal.filter(|_| self.asking.is_none());
@@ -165,11 +157,7 @@ impl Watchdog {
             Box::pin(async move {
                 let held = core.inspect(&run.lease.key).await?.held;
                 let mine = held.is_some_and(|held| held.holder == run.lease.holder);
-                Ok(if mine {
-                    Settled::StillHeld
-                } else {
-                    Settled::Lost
-                })
+                Ok(if mine { Settled::StillHeld } else { Settled::Lost })
             })
         };
         self.asking = Some((sent, sent_wall, asking));
@@ -220,21 +208,12 @@ impl Watchdog {
         self.overdue_at = Some(Instant::now() + FAR);
         let (run, core) = (&self.run, &self.run.core);
         core.live.overdue(run.record.run_id);
-        core.event(
-            Some(&run.job.id),
-            EventKind::RunOverdue {
-                run_id: run.record.run_id,
-            },
-        );
+        core.event(Some(&run.job.id), EventKind::RunOverdue { run_id: run.record.run_id });
         let timed_out = run.cancellation.reason() == Some(CancelReason::Timeout);
         let mut record = run.record.clone();
         record.still_running = true;
         if self.life.is_lost() || (timed_out && run.job.force_release) {
-            let state = if self.life.is_lost() {
-                RunState::LockLost
-            } else {
-                RunState::TimedOut
-            };
+            let state = if self.life.is_lost() { RunState::LockLost } else { RunState::TimedOut };
             self.life.close();
             self.next_renewal = None;
             self.asking = None;

@@ -53,10 +53,7 @@ fn time(items: &Items) -> String {
         parts.push(phrase(seconds, "second", |second| second.to_string()));
     }
     // `every 5 seconds` says it without `of every minute`.
-    if !matches!(
-        (seconds, minutes),
-        ([Item::All { .. }], [Item::All { step: 1 }])
-    ) {
+    if !matches!((seconds, minutes), ([Item::All { .. }], [Item::All { step: 1 }])) {
         parts.push(phrase(minutes, "minute", |minute| minute.to_string()));
     }
     if !matches!(hours, [Item::All { step: 1 }]) {
@@ -101,15 +98,10 @@ fn times(seconds: &[Item], minutes: &[Item], hours: &[Item]) -> Option<Vec<Strin
 
 fn date(items: &Items) -> String {
     let (days, weekdays) = (&items[Field::DayOfMonth], &items[Field::DayOfWeek]);
-    let (any_day, any_weekday) = (
-        items.is_any(Field::DayOfMonth),
-        items.is_any(Field::DayOfWeek),
-    );
+    let (any_day, any_weekday) = (items.is_any(Field::DayOfMonth), items.is_any(Field::DayOfWeek));
     let month = match &items[Field::Month] {
         _ if items.is_any(Field::Month) => None,
-        months => Some(phrase(months, "month", |month| {
-            MONTHS[usize::from(month - 1)].to_owned()
-        })),
+        months => Some(phrase(months, "month", |month| MONTHS[usize::from(month - 1)].to_owned())),
     };
     // A day is one of a month and so is its second Friday; a Friday is one of a week.
     let in_month = |of_month: bool| match (&month, of_month) {
@@ -132,9 +124,7 @@ fn date(items: &Items) -> String {
     }
     if !any_weekday {
         text.push_str(if any_day { " on " } else { " and also on " });
-        text.push_str(&phrase(weekdays, "weekday", |day| {
-            WEEKDAYS[usize::from(day)].to_owned()
-        }));
+        text.push_str(&phrase(weekdays, "weekday", |day| WEEKDAYS[usize::from(day)].to_owned()));
         text.push_str(&in_month(weekdays.iter().any(is_of_month)));
     }
     let years = &items[Field::Year];
@@ -159,9 +149,7 @@ fn singles(items: &[Item]) -> Option<Vec<u16>> {
 }
 
 fn single(items: &[Item]) -> Option<u16> {
-    singles(items)
-        .filter(|values| values.len() == 1)
-        .map(|values| values[0])
+    singles(items).filter(|values| values.len() == 1).map(|values| values[0])
 }
 
 fn capitalised(text: String) -> String {
@@ -182,10 +170,7 @@ mod tests {
             ("30 2 1 * *", "At 02:30 on the 1st of every month, UTC"),
             ("0 0 * * *", "At 00:00 every day, UTC"),
             ("15 30 2 * * *", "At 02:30:15 every day, UTC"),
-            (
-                "0 9,17 * * MON-FRI",
-                "At 09:00 and 17:00 on Monday through Friday, UTC",
-            ),
+            ("0 9,17 * * MON-FRI", "At 09:00 and 17:00 on Monday through Friday, UTC"),
             ("*/20 * * * *", "Every 20 minutes, UTC"),
             ("* * * * *", "Every minute, UTC"),
             ("* * * * * *", "Every second, UTC"),
@@ -202,46 +187,24 @@ mod tests {
                 "At 00:00 on the last working day (Monday to Friday) of every month, UTC",
             ),
             ("0 12 * * FRI-MON", "At 12:00 on Friday through Monday, UTC"),
-            (
-                "0 12 * 3,10 5L",
-                "At 12:00 on the last Friday of March and October, UTC",
-            ),
-            (
-                "0 12 * * FRI#2",
-                "At 12:00 on the 2nd Friday of every month, UTC",
-            ),
+            ("0 12 * 3,10 5L", "At 12:00 on the last Friday of March and October, UTC"),
+            ("0 12 * * FRI#2", "At 12:00 on the 2nd Friday of every month, UTC"),
             ("0 12 * 6 FRI", "At 12:00 on Friday in June, UTC"),
-            (
-                "0 0 13 * 5",
-                "At 00:00 on the 13th of every month and also on Friday, UTC",
-            ),
+            ("0 0 13 * 5", "At 00:00 on the 13th of every month and also on Friday, UTC"),
             (
                 "0 0 15W * *",
                 "At 00:00 on the working day (Monday to Friday) nearest to the 15th of every month, UTC",
             ),
-            (
-                "0 0 */2 2-4 *",
-                "At 00:00 on every 2nd day of February through April, UTC",
-            ),
+            ("0 0 */2 2-4 *", "At 00:00 on every 2nd day of February through April, UTC"),
             (
                 "0 0 0 1 1 * 2027/2",
                 "At 00:00 on the 1st of January in every 2nd year from 2027 through 2100, UTC",
             ),
-            (
-                "TZ=Europe/Berlin 30 2 * * *",
-                "At 02:30 every day, Europe/Berlin",
-            ),
-            (
-                "@every 1h30m",
-                "Every 1h 30m, counted from 1970-01-01T00:00:00Z",
-            ),
+            ("TZ=Europe/Berlin 30 2 * * *", "At 02:30 every day, Europe/Berlin"),
+            ("@every 1h30m", "Every 1h 30m, counted from 1970-01-01T00:00:00Z"),
         ];
         for (expression, expected) in cases {
-            assert_eq!(
-                Schedule::cron(expression).unwrap().describe(),
-                expected,
-                "{expression}"
-            );
+            assert_eq!(Schedule::cron(expression).unwrap().describe(), expected, "{expression}");
         }
     }
 }

@@ -16,25 +16,14 @@ pub(super) const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-pub(super) const WEEKDAYS: [&str; 7] = [
-    "Sunday",
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-];
+pub(super) const WEEKDAYS: [&str; 7] =
+    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
 /// A field's list: `every 2nd hour`, `minutes 5, 10 and 20 through 30`.
 pub(super) fn phrase(items: &[Item], unit: &str, name: impl Fn(u16) -> String) -> String {
     let of_time = matches!(unit, "second" | "minute" | "hour");
     let name = |value| {
-        if unit == "day" {
-            format!("the {}", name(value))
-        } else {
-            name(value)
-        }
+        if unit == "day" { format!("the {}", name(value)) } else { name(value) }
     };
     let parts = items.iter().map(|item| match *item {
         Item::All { step: 1 } => format!("every {unit}"),
@@ -49,20 +38,12 @@ pub(super) fn phrase(items: &[Item], unit: &str, name: impl Fn(u16) -> String) -
         }
         Item::Range { from, to, step: 1 } => format!("{} through {}", name(from), name(to)),
         Item::Range { from, to, step } => {
-            format!(
-                "every {} {unit} from {} through {}",
-                ordinal(step),
-                name(from),
-                name(to)
-            )
+            format!("every {} {unit} from {} through {}", ordinal(step), name(from), name(to))
         }
         Item::LastDay => "the last day".to_owned(),
         Item::LastWorkday => "the last working day (Monday to Friday)".to_owned(),
         Item::NearestWorkday(day) => {
-            format!(
-                "the working day (Monday to Friday) nearest to {}",
-                name(day)
-            )
+            format!("the working day (Monday to Friday) nearest to {}", name(day))
         }
         Item::LastWeekday(day) => format!("the last {}", name(day)),
         Item::NthWeekday { weekday, turn } => format!("the {} {}", ordinal(turn), name(weekday)),

@@ -8,9 +8,7 @@ const EXPECTED: &str = "a period such as 1h30m, 90s or 1.5s (units h, m, s and m
 /// `1h30m`, `90s`, `1.5h`, `250ms` in milliseconds; `at` is its byte in `text`.
 pub(super) fn parse(text: &str, at: usize, period: &str) -> Result<i64, ScheduleError> {
     let error = |kind, expected: &str, offset: usize, found: &str| {
-        ScheduleError::new(kind, expected)
-            .found(found)
-            .at(text, at + offset)
+        ScheduleError::new(kind, expected).found(found).at(text, at + offset)
     };
     if period.is_empty() {
         return Err(error(Kind::Period, EXPECTED, 0, "the end"));
@@ -19,9 +17,7 @@ pub(super) fn parse(text: &str, at: usize, period: &str) -> Result<i64, Schedule
     let mut offset = 0;
     while offset < period.len() {
         let rest = &period[offset..];
-        let number = rest
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(rest.len());
+        let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
         let unit = rest[number..].find(|c: char| !c.is_ascii_alphabetic());
         let end = unit.map_or(rest.len(), |unit| number + unit);
         let unit = match &rest[number..end] {
@@ -39,12 +35,7 @@ pub(super) fn parse(text: &str, at: usize, period: &str) -> Result<i64, Schedule
         total = match total.checked_add(part) {
             Some(total) if total <= MAX_PERIOD_MS => total,
             _ => {
-                return Err(error(
-                    Kind::Period,
-                    "a period of at most 9999 years",
-                    0,
-                    period,
-                ));
+                return Err(error(Kind::Period, "a period of at most 9999 years", 0, period));
             }
         };
         offset += end;
@@ -135,11 +126,7 @@ mod tests {
             &huge,
         ];
         for text in wrong {
-            assert_eq!(
-                parse(text, 0, text).unwrap_err().kind(),
-                Kind::Period,
-                "{text}"
-            );
+            assert_eq!(parse(text, 0, text).unwrap_err().kind(), Kind::Period, "{text}");
         }
     }
 }

@@ -83,12 +83,7 @@ pub(super) struct ItemParser<'a> {
 
 impl<'a> ItemParser<'a> {
     pub(super) fn new(expression: &'a str, field: Field, start: usize, end: usize) -> Self {
-        Self {
-            expression,
-            field,
-            at: start,
-            end,
-        }
+        Self { expression, field, at: start, end }
     }
 
     pub(super) fn parse(mut self) -> Result<Item, ScheduleError> {
@@ -130,10 +125,7 @@ impl<'a> ItemParser<'a> {
         }
         if weekday && self.take('#') {
             let turn = self.number(1, 5, Kind::OutOfRange, "a turn in the month from 1 to 5")?;
-            return Ok(Item::NthWeekday {
-                weekday: from % 7,
-                turn,
-            });
+            return Ok(Item::NthWeekday { weekday: from % 7, turn });
         }
         if !self.take('-') {
             // 7 is Sunday, from which a step counts as from 0.
@@ -172,24 +164,15 @@ impl<'a> ItemParser<'a> {
         let start = self.at;
         let rest = self.rest();
         if rest.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            let word = rest
-                .split(|c: char| !c.is_ascii_alphabetic())
-                .next()
-                .unwrap_or(rest);
+            let word = rest.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or(rest);
             let last = field == Field::DayOfWeek && word.len() == 4 && ends_with_l(word);
             let name = if last { &word[..3] } else { word };
             self.at += name.len();
-            return field.named(name).ok_or_else(|| {
-                self.error(Kind::Syntax, field.expected(), start)
-                    .found(rest)
-            });
+            return field
+                .named(name)
+                .ok_or_else(|| self.error(Kind::Syntax, field.expected(), start).found(rest));
         }
-        self.number(
-            field.min(),
-            field.max_written(),
-            Kind::OutOfRange,
-            field.expected(),
-        )
+        self.number(field.min(), field.max_written(), Kind::OutOfRange, field.expected())
     }
 
     fn number(
@@ -241,9 +224,7 @@ impl<'a> ItemParser<'a> {
     }
 
     fn error(&self, kind: Kind, expected: impl Into<String>, at: usize) -> ScheduleError {
-        ScheduleError::new(kind, expected)
-            .in_field(self.field)
-            .at(self.expression, at)
+        ScheduleError::new(kind, expected).in_field(self.field).at(self.expression, at)
     }
 }
 
@@ -254,11 +235,7 @@ fn ends_with_l(word: &str) -> bool {
 /// A range, or a single value where the step leaves it at once. One that wraps is left as it is.
 fn range(from: u16, to: u16, step: u16) -> Item {
     if from <= to && step > to - from {
-        return Item::Range {
-            from,
-            to: from,
-            step: 1,
-        };
+        return Item::Range { from, to: from, step: 1 };
     }
     Item::Range { from, to, step }
 }

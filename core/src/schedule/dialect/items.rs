@@ -13,29 +13,18 @@ pub(in crate::schedule) struct Items {
     ends: [usize; 7],
 }
 
-const ZERO: Item = Item::Range {
-    from: 0,
-    to: 0,
-    step: 1,
-};
+const ZERO: Item = Item::Range { from: 0, to: 0, step: 1 };
 
 impl Items {
     /// Room for the fields, which are pushed in their order.
     pub(super) fn new() -> Self {
-        Self {
-            all: Vec::with_capacity(12),
-            ends: [0; 7],
-        }
+        Self { all: Vec::with_capacity(12), ends: [0; 7] }
     }
 
     /// Adds to a field; an item said twice counts once.
     pub(super) fn push(&mut self, field: Field, item: Item) {
         let end = self.all.len();
-        let start = if field == Field::Second {
-            0
-        } else {
-            self.ends[field as usize - 1]
-        };
+        let start = if field == Field::Second { 0 } else { self.ends[field as usize - 1] };
         if !self.all[start..end].contains(&item) {
             self.all.push(item);
         }
@@ -44,14 +33,7 @@ impl Items {
 
     /// What a field left out stands for: second 0, every year.
     pub(super) fn push_left_out(&mut self, field: Field) {
-        self.push(
-            field,
-            if field == Field::Year {
-                Item::All { step: 1 }
-            } else {
-                ZERO
-            },
-        );
+        self.push(field, if field == Field::Year { Item::All { step: 1 } } else { ZERO });
     }
 
     /// Whether a field is no restriction: one of its items is a bare `*`.
@@ -85,11 +67,7 @@ impl Index<Field> for Items {
     type Output = [Item];
 
     fn index(&self, field: Field) -> &[Item] {
-        let start = if field == Field::Second {
-            0
-        } else {
-            self.ends[field as usize - 1]
-        };
+        let start = if field == Field::Second { 0 } else { self.ends[field as usize - 1] };
         &self.all[start..self.ends[field as usize]]
     }
 }

@@ -157,8 +157,7 @@ fn all(field: Field) -> u64 {
 
 /// The values as bits, each less by `shift`. All are below 64 but the years.
 fn bits(spec: &impl TimeUnitSpec, shift: u32) -> u64 {
-    spec.iter()
-        .fold(0, |bits, value| bits | 1 << (value - shift))
+    spec.iter().fold(0, |bits, value| bits | 1 << (value - shift))
 }
 
 #[allow(clippy::cast_possible_truncation)] // hours and days: below 32

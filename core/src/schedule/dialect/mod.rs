@@ -51,10 +51,7 @@ pub(super) fn parse(text: &str) -> Result<Parsed<'_>, ScheduleError> {
     let mut words = words(text);
     let prefix = match words.first() {
         Some(&(at, word)) => ["TZ=", "CRON_TZ="].iter().find_map(|prefix| {
-            word.strip_prefix(prefix).map(|name| ZonePrefix {
-                name,
-                at: at + prefix.len(),
-            })
+            word.strip_prefix(prefix).map(|name| ZonePrefix { name, at: at + prefix.len() })
         }),
         None => None,
     };
@@ -93,9 +90,7 @@ fn macros<'a>(
     let (at, name) = words[0];
     let every = name.eq_ignore_ascii_case("@every");
     if let Some(&(at, word)) = words.get(if every { 2 } else { 1 }) {
-        return Err(ScheduleError::new(Kind::Syntax, "the end")
-            .found(word)
-            .at(text, at));
+        return Err(ScheduleError::new(Kind::Syntax, "the end").found(word).at(text, at));
     }
     if every {
         if let Some(zone) = prefix {
@@ -115,20 +110,14 @@ fn macros<'a>(
         ("@midnight", "0 0 0 * * *"),
         ("@hourly", "0 0 * * * *"),
     ];
-    match fields_of
-        .iter()
-        .find(|(known, _)| known.eq_ignore_ascii_case(name))
-    {
-        Some((_, expression)) => Ok(Parsed::Cron(
-            fields(expression, &self::words(expression))?,
-            prefix,
-        )),
+    match fields_of.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        Some((_, expression)) => {
+            Ok(Parsed::Cron(fields(expression, &self::words(expression))?, prefix))
+        }
         None => {
             let expected =
                 "@yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly or @every";
-            Err(ScheduleError::new(Kind::UnknownMacro, expected)
-                .found(name)
-                .at(text, at))
+            Err(ScheduleError::new(Kind::UnknownMacro, expected).found(name).at(text, at))
         }
     }
 }
@@ -139,11 +128,7 @@ fn fields(text: &str, words: &[(usize, &str)]) -> Result<Expression, ScheduleErr
     let sets = matcher::sets(&items, &canonical)?;
     if sets.at_or_after(0).is_none() {
         let day = items.is_any(Field::DayOfWeek);
-        let field = if day {
-            Field::DayOfMonth
-        } else {
-            Field::DayOfWeek
-        };
+        let field = if day { Field::DayOfMonth } else { Field::DayOfWeek };
         // Without a second the fields are one to the left.
         let (at, word) = words[field as usize - usize::from(words.len() == 5)];
         let expected = "a day that exists in one of its months and years (it can never fire)";
@@ -151,11 +136,7 @@ fn fields(text: &str, words: &[(usize, &str)]) -> Result<Expression, ScheduleErr
         return Err(error.found(word).at(text, at));
     }
     let fixed_time = !items.is_starred(Field::Minute) && !items.is_starred(Field::Hour);
-    Ok(Expression {
-        sets,
-        text: canonical.into_boxed_str(),
-        fixed_time,
-    })
+    Ok(Expression { sets, text: canonical.into_boxed_str(), fixed_time })
 }
 
 fn items(text: &str, words: &[(usize, &str)]) -> Result<Items, ScheduleError> {
@@ -165,23 +146,14 @@ fn items(text: &str, words: &[(usize, &str)]) -> Result<Items, ScheduleError> {
         count => {
             let expected = "five, six or seven fields: \
                             [second] minute hour day-of-month month day-of-week [year]";
-            let found = if count == 1 {
-                "1 field".to_owned()
-            } else {
-                format!("{count} fields")
-            };
+            let found = if count == 1 { "1 field".to_owned() } else { format!("{count} fields") };
             let at = words.get(7).map_or(text.len(), |&(at, _)| at);
-            return Err(ScheduleError::new(Kind::FieldCount, expected)
-                .found(&found)
-                .at(text, at));
+            return Err(ScheduleError::new(Kind::FieldCount, expected).found(&found).at(text, at));
         }
     };
     let mut items = Items::new();
     for field in Field::ALL {
-        match (field as usize)
-            .checked_sub(first)
-            .and_then(|index| words.get(index))
-        {
+        match (field as usize).checked_sub(first).and_then(|index| words.get(index)) {
             Some(&(at, word)) => list(&mut items, text, field, at, word)?,
             None => items.push_left_out(field),
         }
@@ -209,10 +181,7 @@ fn list(
             let error = ScheduleError::new(Kind::Syntax, field.expected()).in_field(field);
             return Err(error.found(part).at(text, start));
         }
-        items.push(
-            field,
-            ItemParser::new(text, field, start, start + part.len()).parse()?,
-        );
+        items.push(field, ItemParser::new(text, field, start, start + part.len()).parse()?);
         start += part.len() + 1;
     }
     Ok(())

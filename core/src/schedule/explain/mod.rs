@@ -31,10 +31,8 @@ pub(super) fn ticks(
             // A custom schedule that stands still has no next tick.
             let tick = next(t).filter(|&tick| tick > t);
             if let Some(cron) = cron {
-                let until = tick.map_or(
-                    t.as_second().saturating_add(TWO_YEARS),
-                    Timestamp::as_second,
-                );
+                let until =
+                    tick.map_or(t.as_second().saturating_add(TWO_YEARS), Timestamp::as_second);
                 dropped(cron, t.as_second(), until, &mut queue);
             }
             left = if tick.is_some() { left - 1 } else { 0 };
@@ -55,9 +53,7 @@ fn explained(cron: Option<&Cron>, tick: Timestamp) -> ExplainedTick {
     let stretch = zone.at(t);
     let wall = t + stretch.offset;
     let before = stretch.start + stretch.offset - stretch.shift;
-    let again = stretch
-        .end
-        .saturating_add(stretch.offset + stretch.next_shift);
+    let again = stretch.end.saturating_add(stretch.offset + stretch.next_shift);
     let effect = if t == stretch.start && shift::fires_after_gap(&cron.sets, cron.rules(), &stretch)
     {
         match span(cron, before, before + stretch.shift) {
@@ -118,12 +114,7 @@ fn dropped(cron: &Cron, after: i64, through: i64, queue: &mut VecDeque<Explained
         if stretch.next_shift < 0 && rules.on_repeat == OnRepeat::Second {
             let wall = stretch.end + stretch.offset;
             let from = (wall + stretch.next_shift).max(start + stretch.offset);
-            push(
-                &stretch,
-                from,
-                wall.min(through.saturating_add(stretch.offset)),
-                false,
-            );
+            push(&stretch, from, wall.min(through.saturating_add(stretch.offset)), false);
         }
         if stretch.end > through {
             return;
@@ -146,16 +137,9 @@ fn span(cron: &Cron, from: i64, to: i64) -> Option<(DateTime, DateTime, u64)> {
 
 fn entry(instant: Timestamp, offset: i64, effect: Effect) -> ExplainedTick {
     // A zone's offsets are ones that `jiff` can hold.
-    let offset = i32::try_from(offset)
-        .ok()
-        .and_then(|offset| Offset::from_seconds(offset).ok());
+    let offset = i32::try_from(offset).ok().and_then(|offset| Offset::from_seconds(offset).ok());
     let offset = offset.unwrap_or(Offset::UTC);
-    ExplainedTick {
-        instant,
-        local: offset.to_datetime(instant),
-        offset,
-        effect,
-    }
+    ExplainedTick { instant, local: offset.to_datetime(instant), offset, effect }
 }
 
 /// Seconds since 1970 on the wall, as a date and time; those beyond the last instant are the last.
@@ -173,10 +157,7 @@ mod tests {
     }
 
     fn berlin(expression: &str) -> Schedule {
-        Schedule::cron(expression)
-            .unwrap()
-            .time_zone("Europe/Berlin")
-            .unwrap()
+        Schedule::cron(expression).unwrap().time_zone("Europe/Berlin").unwrap()
     }
 
     #[test]
@@ -226,11 +207,7 @@ mod tests {
 
     #[test]
     fn choices_are_explained_as_they_are() {
-        let skipped = lines(
-            &berlin("30 2 * * *").on_gap(OnGap::Skip),
-            "2027-03-27T12:00:00Z",
-            1,
-        );
+        let skipped = lines(&berlin("30 2 * * *").on_gap(OnGap::Skip), "2027-03-27T12:00:00Z", 1);
         assert_eq!(
             skipped,
             [

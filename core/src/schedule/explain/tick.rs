@@ -66,10 +66,7 @@ pub enum Effect {
 impl ExplainedTick {
     /// Whether this is a tick, and not times that have none.
     pub fn is_tick(&self) -> bool {
-        !matches!(
-            self.effect,
-            Effect::LeftOut { .. } | Effect::NotRepeated { .. }
-        )
+        !matches!(self.effect, Effect::LeftOut { .. } | Effect::NotRepeated { .. })
     }
 }
 
@@ -80,12 +77,7 @@ impl fmt::Display for ExplainedTick {
             false => write!(f, "{:20}", "-")?,
         }
         let local = self.offset.to_timestamp(self.local).unwrap_or(self.instant);
-        write!(
-            f,
-            "  {}{}",
-            local.display_with_offset(self.offset),
-            self.effect
-        )
+        write!(f, "  {}{}", local.display_with_offset(self.offset), self.effect)
     }
 }
 

@@ -72,11 +72,7 @@ impl Zone {
 
     fn new(name: &str, zone: &TimeZone) -> Self {
         let first = offset_at(zone, START);
-        let mut table = vec![Entry {
-            start: i64::MIN,
-            offset: narrow(first),
-            shift: 0,
-        }];
+        let mut table = vec![Entry { start: i64::MIN, offset: narrow(first), shift: 0 }];
         let mut offset = first;
         // The furthest the wall clock had come.
         let mut furthest = i64::MIN;
@@ -89,11 +85,7 @@ impl Zone {
             }
             furthest = furthest.max(start + offset);
             let shift = start + next - furthest;
-            table.push(Entry {
-                start,
-                offset: narrow(next),
-                shift: narrow(shift),
-            });
+            table.push(Entry { start, offset: narrow(next), shift: narrow(shift) });
             offset = next;
             if start >= HORIZON {
                 known_to = start;
@@ -101,12 +93,7 @@ impl Zone {
             }
         }
         let table = table.into_boxed_slice();
-        let mut zone = Self {
-            name: name.into(),
-            table,
-            known_to,
-            regular_from: 0,
-        };
+        let mut zone = Self { name: name.into(), table, known_to, regular_from: 0 };
         zone.regular_from = zone.first_regular();
         zone
     }
@@ -114,21 +101,12 @@ impl Zone {
     /// The start of the first year after which all years do as those of their kind.
     fn first_regular(&self) -> i64 {
         if self.known_to == i64::MAX {
-            return self
-                .table
-                .last()
-                .map_or(START, |entry| entry.start.max(START));
+            return self.table.last().map_or(START, |entry| entry.start.max(START));
         }
         let changes = |year: i64, moved: i64| {
-            let from = self
-                .table
-                .partition_point(|entry| entry.start < year_start(year));
-            let to = self
-                .table
-                .partition_point(|entry| entry.start < year_start(year + 1));
-            self.table[from..to]
-                .iter()
-                .map(move |e| (e.start - moved, e.offset, e.shift))
+            let from = self.table.partition_point(|entry| entry.start < year_start(year));
+            let to = self.table.partition_point(|entry| entry.start < year_start(year + 1));
+            self.table[from..to].iter().map(move |e| (e.start - moved, e.offset, e.shift))
         };
         let irregular = (1970..LIKE.start).rev().find(|&year| {
             let moved = year_start(year) - year_start(like(year));
@@ -181,22 +159,14 @@ impl Zone {
             true => self.in_year_like(year + 1, to),
             false => like,
         };
-        Stretch {
-            start: before.start,
-            shift: before.shift,
-            ..after
-        }
+        Stretch { start: before.start, shift: before.shift, ..after }
     }
 
     /// The stretch that holds `t`, right as far as it lies in the given year.
     fn in_year_like(&self, year: i64, t: i64) -> Stretch {
         let moved = year_start(year) - year_start(like(year));
         let stretch = self.at(t - moved);
-        Stretch {
-            start: stretch.start + moved,
-            end: stretch.end + moved,
-            ..stretch
-        }
+        Stretch { start: stretch.start + moved, end: stretch.end + moved, ..stretch }
     }
 }
 
@@ -206,11 +176,7 @@ fn offset_at(zone: &TimeZone, t: i64) -> i64 {
 
 /// The instant, or the end of time nearest to it.
 fn timestamp(t: i64) -> Timestamp {
-    let end = if t < 0 {
-        Timestamp::MIN
-    } else {
-        Timestamp::MAX
-    };
+    let end = if t < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_second(t).unwrap_or(end)
 }
 
@@ -235,14 +201,7 @@ mod tests {
         let zone = Zone::named("europe/BERLIN").unwrap();
         assert_eq!(zone.name(), "Europe/Berlin");
         assert!(Arc::ptr_eq(&zone, &Zone::named("Europe/Berlin").unwrap()));
-        for unknown in [
-            "",
-            "Europe/Atlantis",
-            "../etc/passwd",
-            "Local",
-            "+02:00",
-            "\u{0}",
-        ] {
+        for unknown in ["", "Europe/Atlantis", "../etc/passwd", "Local", "+02:00", "\u{0}"] {
             assert!(Zone::named(unknown).is_none(), "{unknown:?}");
         }
     }
@@ -257,10 +216,7 @@ mod tests {
             let mut offset = offset_at(&jiff, 0);
             let mut start = zone.at(0).start;
             let mut changes = jiff.following(timestamp(0)).map(|change| {
-                (
-                    change.timestamp().as_second(),
-                    i64::from(change.offset().seconds()),
-                )
+                (change.timestamp().as_second(), i64::from(change.offset().seconds()))
             });
             while start < end {
                 let (next, then) = loop {
@@ -287,18 +243,10 @@ mod tests {
 
     #[test]
     fn a_zone_is_regular_from_the_year_of_its_last_rule() {
-        let cases = [
-            ("America/New_York", 2007),
-            ("Europe/Berlin", 1996),
-            ("Asia/Gaza", 2087),
-        ];
+        let cases = [("America/New_York", 2007), ("Europe/Berlin", 1996), ("Asia/Gaza", 2087)];
         for (name, year) in cases {
             let zone = Zone::named(name).unwrap();
-            assert_eq!(
-                Date::from_days(zone.regular_from() / DAY).year,
-                year,
-                "{name}"
-            );
+            assert_eq!(Date::from_days(zone.regular_from() / DAY).year, year, "{name}");
         }
     }
 }

@@ -39,10 +39,7 @@ mod tests {
     #[test]
     fn there_is_a_year_of_every_kind_in_the_table() {
         for year in 2101..2600 {
-            assert!(
-                LIKE.contains(&like(year)) && kind(like(year)) == kind(year),
-                "{year}"
-            );
+            assert!(LIKE.contains(&like(year)) && kind(like(year)) == kind(year), "{year}");
         }
     }
 }

@@ -67,10 +67,7 @@ pub async fn lock_06_another_holder_hears_held_and_nothing_changes(suite: Suite)
         let Acquisition::Held(held) = bench.begin(&request).await else {
             panic!("expected that it is held");
         };
-        assert_eq!(
-            (held.holder, held.run_id),
-            (first.holder.clone(), first.run_id)
-        );
+        assert_eq!((held.holder, held.run_id), (first.holder.clone(), first.run_id));
         assert_eq!(held.node, first.node);
         assert!(!held.expires_in.is_zero() && held.expires_in <= first.ttl + bench.slack);
     }
@@ -89,17 +86,11 @@ pub async fn lock_06_held_with_consume_moves_the_mark_when_the_ticks_time_has_co
     let mut request = bench.ask("b", 1);
     request.if_held = IfHeld::Consume;
     let told = bench.consumed(&request).await;
-    assert_eq!(
-        (told.reason, told.blocked_by),
-        (SkipReason::Overlap, Some(first.run_id))
-    );
+    assert_eq!((told.reason, told.blocked_by), (SkipReason::Overlap, Some(first.run_id)));
     assert_eq!(told.previous, first.point());
     let state = bench.state().await;
     let mark = state.mark.expect("a mark");
-    assert_eq!(
-        (Some(mark.point), mark.previous),
-        (request.point(), first.point())
-    );
+    assert_eq!((Some(mark.point), mark.previous), (request.point(), first.point()));
     assert_eq!((mark.holder, mark.run_id), (request.holder, request.run_id));
     assert_eq!(state.held.map(|held| held.holder), Some(first.holder));
     assert_eq!(state.open_runs.len(), 1);
@@ -152,8 +143,5 @@ pub async fn lock_06_a_manual_run_is_in_the_way_of_a_tick(suite: Suite) {
     let mut request = bench.ask("b", 0);
     request.if_held = IfHeld::Consume;
     let told = bench.consumed(&request).await;
-    assert_eq!(
-        (told.blocked_by, told.previous),
-        (Some(manual.run_id), None)
-    );
+    assert_eq!((told.blocked_by, told.previous), (Some(manual.run_id), None));
 }

@@ -108,30 +108,19 @@ pub async fn lock_07_a_grant_moves_the_mark_sets_the_lock_and_opens_the_run(suit
     let request = bench.ask("a", 0);
     let lease = bench.granted(&request).await.lease;
     assert_eq!(lease.key, request.key);
-    assert_eq!(
-        (&lease.holder, lease.run_id),
-        (&request.holder, request.run_id)
-    );
+    assert_eq!((&lease.holder, lease.run_id), (&request.holder, request.run_id));
     let state = bench.state().await;
     assert_eq!(state.token, Some(lease.token));
     let mark = state.mark.expect("a mark");
     assert_eq!(Some(mark.point), request.point());
     assert_eq!(mark.moved, Moved::Granted(lease.token));
-    assert_eq!(
-        (mark.holder, mark.node),
-        (request.holder.clone(), request.node.clone())
-    );
+    assert_eq!((mark.holder, mark.node), (request.holder.clone(), request.node.clone()));
     assert_eq!((mark.run_id, mark.previous), (request.run_id, None));
     let held = state.held.expect("a lock");
     assert!(held.expires_in <= request.ttl + bench.slack, "{held:?}");
     assert_eq!((held.holder, held.run_id), (request.holder, request.run_id));
     assert_eq!(held.node, request.node);
-    let open = OpenRun::new(
-        request.run_id,
-        request.node,
-        request.occurrence,
-        lease.token,
-    );
+    let open = OpenRun::new(request.run_id, request.node, request.occurrence, lease.token);
     assert_eq!(state.open_runs, [open]);
 }
 
@@ -180,16 +169,7 @@ pub async fn lock_07_ticks_grow_from_the_first_millisecond_to_the_last(suite: Su
     let bench = suite.fresh().await;
     let largest = Occurrence::MAX.as_millisecond();
     // Among them two that a text or a 32-bit number, and two that a float would confuse.
-    let millis = [
-        0,
-        9,
-        10,
-        999,
-        1_000,
-        4_294_967_296,
-        253_402_207_199_999,
-        largest,
-    ];
+    let millis = [0, 9, 10, 999, 1_000, 4_294_967_296, 253_402_207_199_999, largest];
     for at in millis {
         let occurrence = Occurrence::from_millisecond(at);
         let mut request = bench.ask_for(&key("job"), "a", occurrence);

@@ -54,9 +54,7 @@ pub async fn record_02_a_final_state_is_never_replaced(suite: Suite) {
         bench.save(&turned(&first, RunState::Running)).await;
         bench.save(&turned(&first, RunState::Abandoned)).await;
         for other in finals {
-            bench
-                .save(&turned(&first, other).with_error("another"))
-                .await;
+            bench.save(&turned(&first, other).with_error("another")).await;
         }
         let history = bench.history().await;
         assert_eq!(history[0].run_id, first.run_id);
@@ -113,10 +111,7 @@ pub async fn record_03_ticks_that_did_not_run_yield_to_more_of_them(suite: Suite
         let history = bench.history().await;
         assert_eq!(history.len(), 1);
         assert_eq!(history[0].ticks.map(|ticks| ticks.count), Some(kept));
-        assert_eq!(
-            history[0].ticks.map(|t| t.last),
-            Some(bench.tick(kept as i64 - 1))
-        );
+        assert_eq!(history[0].ticks.map(|t| t.last), Some(bench.tick(kept as i64 - 1)));
     }
 }
 
@@ -198,10 +193,7 @@ pub async fn record_07_what_still_runs_is_never_dropped(suite: Suite) {
     for _ in 0..3 {
         last = Some(saved(&bench, RunState::Succeeded).await.run_id);
     }
-    assert_eq!(
-        ids(&bench.history().await),
-        [last.unwrap_or(run.run_id), run.run_id]
-    );
+    assert_eq!(ids(&bench.history().await), [last.unwrap_or(run.run_id), run.run_id]);
     suite.expire().await;
     let newest = saved(&bench, RunState::Succeeded).await;
     let history = bench.history().await;

@@ -138,10 +138,7 @@ pub async fn lock_16_a_release_closes_the_runs_named_to_it_and_no_later_ones(sui
     assert_eq!(bench.state().await.open_runs.len(), 3);
     assert_eq!(bench.finish(&second).await, Release::NotHeld);
     let open = bench.state().await.open_runs;
-    assert_eq!(
-        open.iter().map(|run| run.run_id).collect::<Vec<_>>(),
-        [c.run_id]
-    );
+    assert_eq!(open.iter().map(|run| run.run_id).collect::<Vec<_>>(), [c.run_id]);
     assert_eq!(bench.finish(&third).await, Release::Released);
     assert_eq!(bench.state().await.open_runs, []);
 }

@@ -106,11 +106,7 @@ pub async fn lock_20_keys_of_hostile_names_do_not_meet(suite: Suite) {
     for name in &names {
         let request = bench.ask_for(&key(name), "a", Some(bench.tick(0)));
         let grant = bench.granted(&request).await;
-        assert_eq!(
-            (grant.previous, grant.abandoned.len()),
-            (None, 0),
-            "{name:?}"
-        );
+        assert_eq!((grant.previous, grant.abandoned.len()), (None, 0), "{name:?}");
         grants.push((request, grant.lease));
     }
     for (request, lease) in &grants {
@@ -136,10 +132,7 @@ pub async fn lock_20_nodes_of_hostile_names_hold_locks(suite: Suite) {
         let lease = bench.granted(&request).await.lease;
         let state = bench.state().await;
         let held = state.held.expect("a lock");
-        assert_eq!(
-            (held.holder, held.node),
-            (request.holder, request.node.clone())
-        );
+        assert_eq!((held.holder, held.node), (request.holder, request.node.clone()));
         assert_eq!(state.mark.expect("a mark").node, request.node);
         assert_eq!(state.open_runs[0].node, request.node);
         assert_eq!(bench.finish(&lease).await, Release::Released);

@@ -15,10 +15,7 @@ pub async fn lock_03_an_equal_occurrence_is_refused_after_release(suite: Suite) 
     let grant = bench.run(&first).await;
     let told = bench.taken(&bench.ask("b", 0)).await;
     assert_eq!(Some(told.mark.point), first.point());
-    assert_eq!(
-        (told.mark.holder, told.mark.node),
-        (first.holder, first.node)
-    );
+    assert_eq!((told.mark.holder, told.mark.node), (first.holder, first.node));
     assert_eq!(told.mark.moved, Moved::Granted(grant.lease.token));
     assert!(!told.running);
     assert!(bench.state().await.held.is_none());
@@ -55,10 +52,7 @@ pub async fn lock_03_a_consumed_occurrence_is_refused(suite: Suite) {
     skip.intent = Intent::Skip(SkipReason::Misfire);
     bench.consumed(&skip).await;
     let told = bench.taken(&bench.ask("b", 0)).await;
-    let moved = Moved::Consumed {
-        reason: SkipReason::Misfire,
-        blocked_by: None,
-    };
+    let moved = Moved::Consumed { reason: SkipReason::Misfire, blocked_by: None };
     assert_eq!((told.mark.moved, told.running), (moved, false));
 }
 

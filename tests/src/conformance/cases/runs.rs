@@ -20,17 +20,7 @@ pub async fn backend_01_begin_answers_as_acquire_does(suite: Suite) {
         skip.intent = Intent::Skip(SkipReason::Misfire);
         let mut far = ask(8);
         far.occurrence = Some(bench.tick_in(jiff::SignedDuration::from_hours(1)).await);
-        let requests = [
-            &first,
-            &first,
-            &ask(5),
-            &ask(6),
-            &consuming,
-            &skip,
-            &skip,
-            &far,
-            &ask(0),
-        ];
+        let requests = [&first, &first, &ask(5), &ask(6), &consuming, &skip, &skip, &far, &ask(0)];
         let mut told = Vec::new();
         for request in requests {
             let answer = if by_begin {
@@ -57,13 +47,7 @@ pub async fn backend_02_a_record_is_stored_if_and_only_if_the_run_was_granted(su
     consuming.if_held = IfHeld::Consume;
     let mut skip = bench.ask("b", 7);
     skip.intent = Intent::Skip(SkipReason::Misfire);
-    for refused in [
-        bench.ask("b", 5),
-        bench.ask("b", 6),
-        consuming,
-        skip,
-        bench.ask("b", 0),
-    ] {
+    for refused in [bench.ask("b", 5), bench.ask("b", 6), consuming, skip, bench.ask("b", 0)] {
         let answer = bench.begin(&refused).await;
         assert!(!matches!(answer, Acquisition::Granted(_)), "{answer:?}");
         assert_eq!(bench.history().await, [stored.clone()], "after {answer:?}");
@@ -95,10 +79,7 @@ pub async fn backend_03_records_of_abandoned_runs_are_closed_or_named(suite: Sui
     if history[1].state == RunState::Abandoned {
         assert_eq!(unclosed, [], "what is closed need not be closed");
     } else {
-        assert_eq!(
-            (history[1].state, unclosed),
-            (RunState::Running, vec![a.run_id])
-        );
+        assert_eq!((history[1].state, unclosed), (RunState::Running, vec![a.run_id]));
     }
     // It was not dead: its own end is the one that counts.
     let done = record(dead.key.job(), dead.run_id, RunState::LockLost);
@@ -112,19 +93,13 @@ pub async fn backend_04_finish_stores_the_end_even_when_the_lock_was_not_held(su
     let held = bench.granted(&bench.ask("a", 0)).await.lease;
     let done = record(held.key.job(), held.run_id, RunState::Failed).with_error("no");
     let finished = bench.finished(&held, &done).await;
-    assert_eq!(
-        (finished.release, finished.unsaved.is_none()),
-        (Release::Released, true)
-    );
+    assert_eq!((finished.release, finished.unsaved.is_none()), (Release::Released, true));
     assert_eq!(bench.history().await, [done]);
     let lost = bench.granted(&bench.ask("a", 1)).await.lease;
     assert_eq!(bench.force_release(Clear::Lock).await, Release::Released);
     let done = record(lost.key.job(), lost.run_id, RunState::LockLost);
     let finished = bench.finished(&lost, &done).await;
-    assert_eq!(
-        (finished.release, finished.unsaved.is_none()),
-        (Release::NotHeld, true)
-    );
+    assert_eq!((finished.release, finished.unsaved.is_none()), (Release::NotHeld, true));
     assert_eq!(bench.history().await[0], done);
 }
 

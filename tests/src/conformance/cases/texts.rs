@@ -28,10 +28,7 @@ pub async fn record_09_any_text_comes_back_unchanged(suite: Suite) {
     let bench = suite.fresh().await;
     let long = "é\"\\".repeat(4_096);
     for text in TEXTS.into_iter().chain([long.as_str()]) {
-        let record = bench
-            .record(RunState::Failed)
-            .with_error(text)
-            .with_note(text);
+        let record = bench.record(RunState::Failed).with_error(text).with_note(text);
         bench.save(&record).await;
         let history = bench.history().await;
         assert_eq!(history[0].error(), record.error());
@@ -55,10 +52,7 @@ pub async fn record_09_hostile_ids_come_back_unchanged(suite: Suite) {
 pub async fn record_09_every_field_comes_back_as_it_was(suite: Suite) {
     let bench = suite.fresh().await;
     let at = |nanos| Timestamp::from_nanosecond(nanos).expect("a time in range");
-    let mut full = bench
-        .record(RunState::TimedOut)
-        .with_error("late")
-        .with_note("");
+    let mut full = bench.record(RunState::TimedOut).with_error("late").with_note("");
     full.run_id = RunId::new(u128::MAX);
     full.occurrence = Some(tidelock::Occurrence::MAX);
     full.token = Some(FencingToken::new(1_767_225_600_123_457));
@@ -118,11 +112,7 @@ pub async fn record_10_a_list_is_of_one_job_newest_first_and_within_its_limit(su
     let jobs: Vec<JobId> = ["job", "job:2", "jo"].map(job).into();
     for number in 0..5 {
         for of in &jobs {
-            let state = if number % 2 == 0 {
-                RunState::Succeeded
-            } else {
-                RunState::Missed
-            };
+            let state = if number % 2 == 0 { RunState::Succeeded } else { RunState::Missed };
             bench.save(&record(of, RunId::new(number), state)).await;
         }
     }
