@@ -10,7 +10,7 @@
 pub mod conformance;
 pub mod faults;
 mod link;
-#[cfg(feature = "redis")]
+#[cfg(any(feature = "redis", feature = "etcd"))]
 pub mod servers;
 mod spawner;
 
