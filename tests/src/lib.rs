@@ -2,12 +2,15 @@
 //!
 //! - [`conformance`](mod@conformance): what makes a backend one, as named tests for any backend,
 //!   yours too.
+//! - `differential` (feature): random calls to a backend and to the memory backend, compared.
 //! - [`Faults`]: a node's way to a backend, with failures, delays and lost replies, scripted or by
 //!   a seed; its [`Link`] cuts the node off.
 //! - [`NodeSpawner`]: freezes or kills a node whole.
 //! - [`TestClock`]: a clock with skew, drift and steps, over tokio's time.
 
 pub mod conformance;
+#[cfg(feature = "differential")]
+pub mod differential;
 pub mod faults;
 mod link;
 #[cfg(any(feature = "redis", feature = "etcd"))]
