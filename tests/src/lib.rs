@@ -11,6 +11,8 @@ pub mod conformance;
 pub mod faults;
 mod link;
 #[cfg(any(feature = "redis", feature = "etcd"))]
+pub mod live;
+#[cfg(any(feature = "redis", feature = "etcd"))]
 pub mod processes;
 #[cfg(any(feature = "redis", feature = "etcd"))]
 pub mod servers;
