@@ -77,9 +77,19 @@ impl Watch {
     ///
     /// When they do not within `limit`.
     pub async fn next(&self, name: &str, count: usize, limit: Duration) -> Ran {
-        let (waiting, before) = (Instant::now(), self.runs(name).len());
+        let before = self.runs(name).len();
+        self.until(name, before + count, limit).await
+    }
+
+    /// Waits until `count` runs of a job have begun in all, and gives the last of them.
+    ///
+    /// # Panics
+    ///
+    /// When they do not within `limit`.
+    pub async fn until(&self, name: &str, count: usize, limit: Duration) -> Ran {
+        let waiting = Instant::now();
         loop {
-            if let Some(last) = self.runs(name).get(before + count - 1) {
+            if let Some(last) = self.runs(name).get(count - 1) {
                 return last.clone();
             }
             assert!(waiting.elapsed() < limit, "{name} does not run: {:#?}", self.runs(name));
