@@ -14,6 +14,10 @@ pub mod differential;
 pub mod faults;
 mod link;
 #[cfg(any(feature = "redis", feature = "etcd"))]
+pub mod live;
+#[cfg(any(feature = "redis", feature = "etcd"))]
+pub mod processes;
+#[cfg(any(feature = "redis", feature = "etcd"))]
 pub mod servers;
 mod spawner;
 

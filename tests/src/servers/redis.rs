@@ -27,7 +27,7 @@ pub struct RedisServer {
     settings: RedisSettings,
     place: Option<Place>,
     #[cfg(feature = "containers")]
-    contained: Option<super::container::Contained>,
+    _contained: Option<super::container::Contained>,
 }
 
 /// How a server of one's own is set up.
@@ -123,7 +123,7 @@ impl RedisServer {
             is_ready,
         })?;
         let server = Self::at(contained.port, RedisSettings::new(), None);
-        Ok(Self { contained: Some(contained), ..server })
+        Ok(Self { _contained: Some(contained), ..server })
     }
 
     #[cfg(not(feature = "containers"))]
@@ -138,7 +138,7 @@ impl RedisServer {
             settings,
             place,
             #[cfg(feature = "containers")]
-            contained: None,
+            _contained: None,
         }
     }
 
