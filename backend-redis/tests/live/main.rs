@@ -7,8 +7,12 @@
 mod bench;
 mod counting;
 mod differential;
+mod fleets;
 mod full;
+mod loading;
 mod network;
+mod races;
+mod reconnects;
 mod refusals;
 mod replicas;
 mod restarts;
