@@ -3,8 +3,6 @@
 #![cfg(all(feature = "tls", feature = "sentinel", feature = "cluster"))]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -13,7 +11,7 @@ use tidelock::{
     LockKey, NodeId, Occurrence, Record, RecordQuery, RecordStore, RunId, RunState,
 };
 use tidelock_redis::RedisBackend;
-use tidelock_tests::servers::{RedisServer, RedisSettings, namespace};
+use tidelock_tests::servers::{Certificates, RedisServer, RedisSettings, namespace};
 use tokio::time::{Instant, sleep};
 
 fn ask(number: u128) -> AcquireRequest {
@@ -64,56 +62,6 @@ async fn say(url: &str, words: &str) -> redis::RedisResult<redis::Value> {
     command.query_async(&mut connection).await
 }
 
-/// Certificates of an authority, of a server and of a client, in a folder of their own.
-struct Certificates(PathBuf);
-
-impl Certificates {
-    fn new() -> Self {
-        let folder = std::env::temp_dir().join(namespace());
-        std::fs::create_dir_all(&folder).unwrap();
-        let made = Self(folder);
-        made.openssl("req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.crt");
-        std::fs::write(made.path("names"), "subjectAltName=DNS:localhost,IP:127.0.0.1\n").unwrap();
-        for name in ["server", "client"] {
-            made.openssl(&format!(
-                "req -newkey rsa:2048 -nodes -subj /CN={name} -keyout {name}.key -out {name}.csr"
-            ));
-            made.openssl(&format!(
-                "x509 -req -days 2 -in {name}.csr -CA ca.crt -CAkey ca.key -CAcreateserial \
-                 -extfile names -out {name}.crt"
-            ));
-        }
-        made
-    }
-
-    fn openssl(&self, words: &str) {
-        let made = Command::new("openssl")
-            .args(words.split_whitespace())
-            .current_dir(&self.0)
-            .output()
-            .expect("the program openssl, to make certificates for this test");
-        assert!(made.status.success(), "{words}: {made:?}");
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    fn read(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.path(name)).unwrap()
-    }
-
-    fn text(path: &Path) -> &str {
-        path.to_str().unwrap()
-    }
-}
-
-impl Drop for Certificates {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 #[tokio::test]
 async fn tls_with_an_authority_and_a_client_certificate() {
     let made = Certificates::new();
@@ -121,11 +69,12 @@ async fn tls_with_an_authority_and_a_client_certificate() {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         free.local_addr().unwrap().port()
     };
+    let path = |name| made.path(name).display().to_string();
     let settings = RedisSettings::new()
         .with("tls-port", &port.to_string())
-        .with("tls-cert-file", Certificates::text(&made.path("server.crt")))
-        .with("tls-key-file", Certificates::text(&made.path("server.key")))
-        .with("tls-ca-cert-file", Certificates::text(&made.path("ca.crt")));
+        .with("tls-cert-file", &path("server.crt"))
+        .with("tls-key-file", &path("server.key"))
+        .with("tls-ca-cert-file", &path("ca.crt"));
     let server = RedisServer::start(settings);
     let url = format!("rediss://127.0.0.1:{port}");
     let fresh = || RedisBackend::builder(namespace());

@@ -12,7 +12,7 @@ pub mod conformance;
 pub mod faults;
 pub mod fleet;
 mod link;
-#[cfg(feature = "redis")]
+#[cfg(any(feature = "redis", feature = "etcd"))]
 pub mod servers;
 mod spawner;
 
