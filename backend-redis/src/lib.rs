@@ -14,7 +14,6 @@ mod replicas;
 mod reply;
 mod script;
 mod text;
-#[cfg(feature = "tls")]
 mod tls;
 
 pub use backend::RedisBackend;

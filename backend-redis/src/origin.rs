@@ -24,26 +24,49 @@ pub(crate) enum Origin {
 impl Origin {
     /// The primary whose name stands in place of the host.
     #[cfg(feature = "sentinel")]
-    pub(crate) fn sentinel(sentinels: Vec<String>, url: &str) -> redis::RedisResult<Self> {
-        use redis::sentinel::{SentinelClient, SentinelNodeConnectionInfo, SentinelServerType};
-        use redis::{ConnectionAddr, ErrorKind, RedisError, TlsMode};
+    pub(crate) fn sentinel(
+        sentinels: &[String],
+        url: &str,
+        tls: &crate::tls::Tls,
+    ) -> redis::RedisResult<Self> {
+        use redis::sentinel::{SentinelClientBuilder, SentinelServerType};
+        use redis::{ConnectionAddr, ErrorKind, RedisError};
 
-        let info = crate::config::connection_info(url)?;
-        let node = SentinelNodeConnectionInfo::default()
-            .set_redis_connection_info(info.redis_settings().clone())
-            .set_tcp_settings(info.tcp_settings().clone());
-        let (name, node) = match info.addr() {
-            ConnectionAddr::Tcp(name, _) => (name.clone(), node),
-            ConnectionAddr::TcpTls { host, .. } => {
-                (host.clone(), node.set_tls_mode(TlsMode::Secure))
-            }
-            _ => {
-                let what = "expected redis://name-of-the-primary";
-                return Err(RedisError::from((ErrorKind::InvalidClientConfig, what)));
-            }
+        use crate::config::connection_info;
+
+        let unfit = |what| RedisError::from((ErrorKind::InvalidClientConfig, what));
+        let secure = |addr: &ConnectionAddr| matches!(addr, ConnectionAddr::TcpTls { .. });
+        let server = connection_info(url)?;
+        let name = match server.addr() {
+            ConnectionAddr::Tcp(name, _) | ConnectionAddr::TcpTls { host: name, .. } => name,
+            _ => return Err(unfit("expected redis://name-of-the-primary")),
         };
-        let client =
-            SentinelClient::build(sentinels, name, Some(node), SentinelServerType::Master)?;
+        let infos: Vec<_> =
+            sentinels.iter().map(|sentinel| connection_info(sentinel)).collect::<Result<_, _>>()?;
+        let first = infos.first().ok_or_else(|| unfit("expected the address of a Sentinel"))?;
+        let secure_sentinels = secure(first.addr());
+        if infos.iter().any(|info| secure(info.addr()) != secure_sentinels) {
+            return Err(unfit("expected Sentinels with TLS, or all without"));
+        }
+        let addresses = infos.iter().map(|info| info.addr().clone());
+        let mut builder = SentinelClientBuilder::new(addresses, name, SentinelServerType::Master)?
+            .set_client_to_redis_db(server.redis_settings().db())
+            .set_client_to_redis_protocol(server.redis_settings().protocol())
+            .set_client_to_redis_tcp_settings(server.tcp_settings().clone())
+            .set_client_to_sentinel_tcp_settings(first.tcp_settings().clone());
+        if let Some(user) = server.redis_settings().username() {
+            builder = builder.set_client_to_redis_username(user);
+        }
+        if let Some(password) = server.redis_settings().password() {
+            builder = builder.set_client_to_redis_password(password);
+        }
+        if let Some(user) = first.redis_settings().username() {
+            builder = builder.set_client_to_sentinel_username(user);
+        }
+        if let Some(password) = first.redis_settings().password() {
+            builder = builder.set_client_to_sentinel_password(password);
+        }
+        let client = tls.sentinel(builder, secure_sentinels, secure(server.addr())).build()?;
         Ok(Self::Sentinel(Box::new(tokio::sync::Mutex::new(client))))
     }
 
@@ -52,17 +75,19 @@ impl Origin {
     pub(crate) fn cluster(
         nodes: Vec<String>,
         timeouts: crate::connection::Timeouts,
+        tls: &crate::tls::Tls,
     ) -> redis::RedisResult<Self> {
+        let secure = nodes.iter().any(|node| node.starts_with("rediss:"));
         // The driver's own retries wait for seconds; those of this crate have a deadline.
-        let client = redis::cluster::ClusterClient::builder(nodes)
+        let builder = redis::cluster::ClusterClient::builder(nodes)
             .retries(2)
             .max_retry_wait(100)
             .connection_timeout(timeouts.connect)
             .response_timeout(timeouts.operation)
             .overall_response_timeout(Some(timeouts.operation))
-            .use_protocol(redis::ProtocolVersion::RESP3)
-            .build()?;
-        Ok(Self::Cluster(Box::new(client)))
+            .use_protocol(redis::ProtocolVersion::RESP3);
+        let builder = if secure { tls.cluster(builder) } else { builder };
+        Ok(Self::Cluster(Box::new(builder.build()?)))
     }
 
     /// Whether it gives connections for one call at a time.

@@ -51,6 +51,7 @@ impl Place {
         drop(self.process().take());
     }
 
+    #[cfg(feature = "etcd")]
     pub(super) fn is_running(&self) -> bool {
         self.process().is_some()
     }
