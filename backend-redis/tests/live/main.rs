@@ -9,6 +9,7 @@ mod counting;
 mod differential;
 mod full;
 mod network;
+mod recovery;
 mod refusals;
 mod replicas;
 mod restarts;
