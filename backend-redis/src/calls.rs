@@ -51,7 +51,7 @@ impl Wire {
                 Sent::Failure(error, number) => {
                     let then = classify(&error).1;
                     let moved = then == Then::AskAgain && self.leads_elsewhere();
-                    if then == Then::Replace || moved {
+                    if matches!(then, Then::Replace | Then::LetGo) || moved {
                         self.replace(number);
                     }
                     match (then, call) {

@@ -8,11 +8,14 @@ use tidelock::{BackendError, ErrorKind};
 
 use crate::RedisBackend;
 use crate::connection::{SharedConnection, Timeouts, Wire};
-use crate::error::{BACKEND, failed};
+use crate::error::{BACKEND, Odd, failed};
 use crate::keys::Namespace;
 use crate::origin::Origin;
 use crate::replicas::{Replicas, Wanted};
 use crate::tls::Tls;
+
+/// As good as endless for a timeout, and no more than a clock can be set ahead by.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How much of a history is kept.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +82,7 @@ impl RedisBackendBuilder {
 
     /// How long a connection may take to come up. Default: 500 ms.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.timeouts.connect = timeout;
+        self.timeouts.connect = timeout.min(LONGEST);
         self
     }
 
@@ -87,7 +90,7 @@ impl RedisBackendBuilder {
     ///
     /// A renewal takes at most a quarter of its lock's life, whatever is set here.
     pub fn operation_timeout(mut self, timeout: Duration) -> Self {
-        self.timeouts.operation = timeout;
+        self.timeouts.operation = timeout.min(LONGEST);
         self
     }
 
@@ -106,11 +109,11 @@ impl RedisBackendBuilder {
     ///
     /// That makes it unlikely, not impossible, that a failover forgets a grant: the replica that
     /// becomes primary may be one of those that had not acknowledged it, and a renewal or a release
-    /// is not waited for. Each run costs two calls more, on connections of their own. The timeout
-    /// should be a fraction of the shortest lock's life. Not for a Cluster, nor for a connection of
-    /// the application.
+    /// is not waited for. Each run costs two calls more, on connections of their own. No wait takes
+    /// longer than an eighth of the lock's life, or 1.5 s, so that the scheduler hears its end. Not
+    /// for a Cluster, nor for a connection of the application.
     pub fn wait_replicas(mut self, count: u32, timeout: Duration) -> Self {
-        self.replicas = Some(Wanted { count, timeout });
+        self.replicas = Some(Wanted { count, timeout: timeout.min(LONGEST) });
         self
     }
 
@@ -221,10 +224,15 @@ impl RedisBackendBuilder {
     }
 
     fn over(self, origin: Origin) -> Result<RedisBackend, BackendError> {
-        let unfit = self.replicas.is_some() && !origin.gives_own();
-        let zero = self.timeouts.connect.is_zero() || self.timeouts.operation.is_zero();
-        if zero || unfit {
-            return Err(BackendError::new(ErrorKind::Misconfigured, BACKEND, "connect"));
+        let unfit = |what| {
+            let error = BackendError::new(ErrorKind::Misconfigured, BACKEND, "connect");
+            Err(error.with_source(Odd(what)))
+        };
+        if self.timeouts.connect.is_zero() || self.timeouts.operation.is_zero() {
+            return unfit("a timeout of zero leaves no time for anything");
+        }
+        if self.replicas.is_some() && !origin.gives_own() {
+            return unfit("wait_replicas is not for a Cluster or a connection of the application");
         }
         let limits = Limits {
             keep: self.keep,

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod bench;
+mod corrupt;
 mod counting;
 mod differential;
 mod fleets;
@@ -13,6 +14,7 @@ mod loading;
 mod network;
 mod races;
 mod reconnects;
+mod recovery;
 mod refusals;
 mod replicas;
 mod restarts;

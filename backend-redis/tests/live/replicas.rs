@@ -1,5 +1,7 @@
 //! Grants that replicas have to acknowledge.
 
+use std::time::Duration;
+
 use tidelock::{Acquisition, Job, LockBackend, RunState, Scheduler, SkipReason};
 use tidelock_redis::RedisBackend;
 use tidelock_tests::servers::{RedisServer, RedisSettings, namespace};
@@ -62,8 +64,14 @@ async fn a_grant_that_too_few_replicas_have_runs_nowhere() {
 
 #[tokio::test]
 async fn a_scheduler_records_why_a_grant_without_replicas_did_not_run() {
+    for longest in [ms(100), ms(60_000)] {
+        records_why_it_did_not_run(longest).await;
+    }
+}
+
+async fn records_why_it_did_not_run(longest: Duration) {
     let primary = RedisServer::start(RedisSettings::new());
-    let backend = fresh().wait_replicas(1, ms(100)).connect(&primary.url()).await.unwrap();
+    let backend = fresh().wait_replicas(1, longest).connect(&primary.url()).await.unwrap();
     let never =
         Job::new("job").cron("* * * * * *").unwrap().run(|_| async { Err::<(), _>("it ran") });
     let node = Scheduler::builder(backend.clone()).job(never).unwrap();
@@ -83,4 +91,63 @@ async fn what_has_no_connections_of_its_own_cannot_wait() {
     let manager = redis::aio::ConnectionManager::new_lazy_with_config(client, config).unwrap();
     let refused = fresh().wait_replicas(1, ms(100)).from_connection(manager);
     assert!(!refused.unwrap_err().is_retryable());
+}
+
+#[tokio::test]
+async fn a_silent_primary_holds_no_call_longer_for_each_connection_that_was_idle() {
+    let primary = RedisServer::start(RedisSettings::new());
+    let _replica = replica_of(&primary).await;
+    let waiting = fresh().operation_timeout(ms(300)).wait_replicas(1, ms(300));
+    let backend = waiting.connect(&primary.url()).await.unwrap();
+    // As many connections as there were runs at once.
+    let runs: Vec<_> = (0..12)
+        .map(|number| {
+            let backend = backend.clone();
+            tokio::spawn(async move { granted(&backend, &ask(&format!("job-{number}"), 1)).await })
+        })
+        .collect();
+    for run in runs {
+        run.await.unwrap();
+    }
+    primary.freeze();
+    let asked = Instant::now();
+    let error = begin(&backend, &ask("job", 1)).await.unwrap_err();
+    assert!(error.is_retryable(), "{error:?}");
+    assert!(asked.elapsed() < ms(1_200), "{:?}", asked.elapsed());
+    primary.thaw();
+    // What the silent connections had is not what later calls get.
+    let mut answer = begin(&backend, &ask("job", 2)).await;
+    for _ in 0..20 {
+        if answer.is_ok() {
+            break;
+        }
+        answer = begin(&backend, &ask("job", 2)).await;
+    }
+    assert!(answer.is_ok(), "{answer:?}");
+}
+
+/// A connection opened behind the grant has written nothing, and any number has that.
+#[tokio::test]
+async fn connections_that_die_under_the_wait_leave_no_run_behind() {
+    let primary = RedisServer::start(RedisSettings::new());
+    let replica = replica_of(&primary).await;
+    let waiting = fresh().wait_replicas(1, ms(600));
+    let backend = waiting.connect(&primary.url()).await.unwrap();
+    replica.freeze();
+    let mut admin = admin(&primary.url()).await;
+    let killing = async {
+        sleep(ms(200)).await;
+        say(&mut admin, "CLIENT KILL TYPE normal SKIPME yes").await;
+    };
+    let request = ask("job", 1);
+    let (answer, ()) = tokio::join!(begin(&backend, &request), killing);
+    match answer {
+        Ok(Acquisition::Consumed(skipped)) => {
+            assert_eq!(skipped.reason, SkipReason::Unreplicated);
+            assert!(!held(&backend).await);
+        }
+        Err(error) => assert!(error.is_retryable(), "{error:?}"),
+        other => panic!("{other:?}"),
+    }
+    replica.thaw();
 }
