@@ -29,7 +29,7 @@ pub(super) struct Contained {
     pub(super) port: u16,
     // Statics are never dropped: for them there is the guard.
     _guard: Guarded,
-    _container: Container<GenericImage>,
+    _container: Box<Container<GenericImage>>,
 }
 
 impl Contained {
@@ -56,7 +56,7 @@ fn start(what: &Containable) -> Result<Contained, String> {
     let remove = r#"docker rm -f "$1" || podman rm -f "$1""#;
     let guard = Guarded::at_the_end(&["sh", "-c", remove, "sh", &id].map(String::from));
     if wait_until(Duration::from_secs(10), || (what.is_ready)(port)) {
-        return Ok(Contained { port, _guard: guard, _container: container });
+        return Ok(Contained { port, _guard: guard, _container: Box::new(container) });
     }
     Err(format!("the container of {image} does not answer"))
 }
