@@ -1,6 +1,7 @@
 //! The shared connection, and when it is replaced.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -64,7 +65,10 @@ impl Wire {
         if let Some(handle) = self.current().handle() {
             return Ok(handle);
         }
-        let opened = self.open().await?;
+        // Boxed without its type: those of the driver's futures nest too deep for a compiler that
+        // has to look through them in every program.
+        let open: Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(self.open());
+        let opened = open.await?;
         let mut current = self.current();
         // Another call may have been quicker.
         let connection = current.connection.get_or_insert(opened);
@@ -99,7 +103,9 @@ impl Wire {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.timeouts.connect))
             .set_response_timeout(Some(response));
-        client.get_multiplexed_async_connection_with_config(&config).await
+        let open: Pin<Box<dyn Future<Output = _> + Send + '_>> =
+            Box::pin(client.get_multiplexed_async_connection_with_config(&config));
+        open.await
     }
 
     fn managed(&self, client: Client) -> RedisResult<Arc<dyn SharedConnection>> {
