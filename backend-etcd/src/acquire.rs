@@ -1,0 +1,362 @@
+//! Asking for a tick: one transaction, which looks and takes in one step.
+
+use etcd_client::{Compare, CompareOp, DeleteOptions, GetOptions, PutOptions, Txn, TxnOp};
+use tidelock::{
+    AcquireRequest, Acquisition, BackendError, Consumed, ErrorKind, FencingToken, Grant, IfHeld,
+    Intent, MarkPoint, Occurrence, Record, SkipReason,
+};
+use tokio::time::Instant;
+
+use crate::EtcdBackend;
+use crate::calls::Repeat;
+use crate::error::{BACKEND, Odd, Reach};
+use crate::keys::{Keys, Part};
+use crate::leases::{EtcdLease, Lent, Loan, seconds};
+use crate::reply::{Found, Reply};
+use crate::state::{self, LockNow, Says, State, look, newest_marks, open_runs};
+use crate::{records, text};
+
+/// How often a request is sent anew when the state changed under it, or its lease was gone.
+const TRIES: u32 = 4;
+/// So many ticks taken are kept at most without a run that ends and clears the older ones away.
+const MARKS: u64 = 16;
+
+/// A request on its way.
+pub(crate) struct Ask<'a> {
+    pub(crate) backend: &'a EtcdBackend,
+    pub(crate) operation: &'static str,
+    pub(crate) request: &'a AcquireRequest,
+    /// The record that a grant stores.
+    pub(crate) running: Option<&'a Record>,
+    pub(crate) keys: Keys,
+}
+
+/// An answer, and how many records of runs there are where one was stored.
+pub(crate) type Told = (Acquisition, Option<u64>);
+
+impl Ask<'_> {
+    pub(crate) async fn answer(&self) -> Result<Told, BackendError> {
+        if let Some(told) = self.settle().await? {
+            return Ok(told);
+        }
+        if let Some(tick) = self.request.occurrence
+            && let Some(by) = self.backend.clock.too_early(tick, self.request.max_ahead).await
+        {
+            let state = self.look().await?;
+            return match state.says(self.request) {
+                Says::Mine(lock) => {
+                    self.granted_again(&state, &lock).await.map(|told| (told, None))
+                }
+                Says::Answer(answer) => Ok((answer, None)),
+                Says::Held(_) | Says::Free => Ok((Acquisition::TooEarly { by }, None)),
+            };
+        }
+        match (self.request.intent, self.request.occurrence) {
+            (Intent::Skip(reason), Some(tick)) => Ok((self.skip(tick, reason).await?, None)),
+            // A manual run has no tick that could be skipped.
+            (Intent::Skip(reason), None) => {
+                Ok((Acquisition::Consumed(Consumed::new(reason, None, None)), None))
+            }
+            _ => self.take().await,
+        }
+    }
+
+    /// Finds out what became of an earlier sending of this request, where that is unknown. After
+    /// that, it can never arrive any more: its lease is gone.
+    async fn settle(&self) -> Result<Option<Told>, BackendError> {
+        let holder = &self.request.holder;
+        let Some(lease) = self.backend.leases.doubtful(holder) else {
+            return Ok(None);
+        };
+        let state = self.look().await?;
+        if let Says::Mine(lock) = state.says(self.request) {
+            let told = self.granted_again(&state, &lock).await?;
+            self.backend.leases.settled(holder);
+            return Ok(Some((told, None)));
+        }
+        self.backend.wire.revoke_lease(self.operation, lease.id).await?;
+        self.backend.leases.settled(holder);
+        Ok(None)
+    }
+
+    async fn look(&self) -> Result<State, BackendError> {
+        let txn = Txn::new().and_then(look(&self.keys));
+        let mut reply = self.send(Repeat::Safe, txn).await?;
+        State::read(&self.request.key, &mut reply)
+    }
+
+    async fn send(&self, repeat: Repeat, txn: Txn) -> Result<Reply, crate::error::Failure> {
+        let response = self.backend.wire.txn(self.operation, repeat, txn).await?;
+        Ok(Reply::new(self.operation, &response))
+    }
+
+    /// Takes the lock and the tick.
+    async fn take(&self) -> Result<Told, BackendError> {
+        for _ in 0..TRIES {
+            let (request, leases) = (self.request, &self.backend.leases);
+            let mut loan = leases.borrow(self.operation, &request.holder, request.ttl).await?;
+            let sent = Instant::now();
+            let txn = self.taking(loan.lease.id);
+            loan.sent();
+            let mut reply = match self.send(Repeat::Never, txn).await {
+                Ok(reply) => reply,
+                Err(failure) => match failure.reach {
+                    Reach::NoLease => {
+                        loan.forget();
+                        continue;
+                    }
+                    Reach::NotSent | Reach::Passing | Reach::Refused => {
+                        loan.give_back();
+                        return Err(failure.error);
+                    }
+                    // The loan is dropped in doubt.
+                    Reach::Unknown | Reach::Compacted => return Err(failure.error),
+                },
+            };
+            if reply.succeeded {
+                return self.granted(loan, sent, &mut reply).await;
+            }
+            loan.give_back();
+            let state = State::read(&request.key, &mut reply)?;
+            match state.says(request) {
+                Says::Mine(lock) => {
+                    return self.granted_again(&state, &lock).await.map(|told| (told, None));
+                }
+                Says::Answer(answer) => return Ok((answer, None)),
+                Says::Held(lock) => {
+                    let consuming = request.if_held == IfHeld::Consume;
+                    if let Some(tick) = request.occurrence.filter(|_| consuming) {
+                        if let Some(answer) = self.consume(tick, &state, &lock).await? {
+                            return Ok((answer, None));
+                        }
+                        continue;
+                    }
+                    let held = self.backend.held(self.operation, &state, &lock).await?;
+                    return Ok((Acquisition::Held(held), None));
+                }
+                Says::Free => return Err(reply.odd("a tick is refused for no reason")),
+            }
+        }
+        Err(self.restless())
+    }
+
+    /// Lines 3 and 6 stand in what is compared: the tick is newer than all that were taken, and the
+    /// lock is free. A job's first tick needs no other way, since there is nothing then.
+    fn taking(&self, lease: i64) -> Txn {
+        let (request, keys) = (self.request, &self.keys);
+        let mut when = vec![absent(keys.lock())];
+        let under = Some(PutOptions::new().with_lease(lease));
+        let mut then = vec![
+            newest_marks(keys, 1),
+            open_runs(keys),
+            TxnOp::put(keys.lock(), text::lock(&request.holder, request.run_id), under),
+            TxnOp::put(keys.token(), request.run_id.to_string(), None),
+            TxnOp::put(keys.run(Part::Open, request.run_id), text::open_run(request), None),
+        ];
+        if let Some(tick) = request.occurrence {
+            when.push(newer_than_all(keys, tick));
+            then.push(TxnOp::put(keys.mark(tick), text::mark(request, None), None));
+        }
+        if let Some(running) = self.running {
+            then.push(records::store_running(keys, running, self.backend.now_ms()));
+            then.push(records::count(keys, Part::Runs));
+        }
+        Txn::new().when(when).and_then(then).or_else(look(keys))
+    }
+
+    async fn granted(
+        &self,
+        loan: Loan,
+        sent: Instant,
+        reply: &mut Reply,
+    ) -> Result<Told, BackendError> {
+        let request = self.request;
+        // Lent before anything else can fail: the lock stands.
+        let Lent { lease, .. } = loan.lend(None);
+        let marks = reply.found()?;
+        let abandoned = state::open(&reply.found()?, reply)?;
+        let mut runs = None;
+        if self.running.is_some() {
+            reply.pass(if request.occurrence.is_some() { 5 } else { 4 });
+            runs = Some(reply.found()?.count);
+        }
+        let previous = self.previous(&marks, reply)?;
+        let token = FencingToken::new(reply.revision);
+        self.backend.leases.lend(&request.holder, Lent { lease, previous });
+        let lease_in_hand = state::lease(request, token);
+        if !lease.is_fresh(request.ttl, sent) && !self.keep_alive(lease).await? {
+            return Ok((Acquisition::Expired(lease_in_hand), runs));
+        }
+        let grant = Grant::new(lease_in_hand, previous, abandoned);
+        Ok((Acquisition::Granted(grant), runs))
+    }
+
+    /// Whether the lease was there.
+    async fn keep_alive(&self, lease: EtcdLease) -> Result<bool, BackendError> {
+        let (wire, sent) = (&self.backend.wire, Instant::now());
+        match wire.keep_alive(self.operation, wire.timeouts.operation, lease.id).await {
+            Ok(()) => {
+                self.backend.leases.renewed(&self.request.holder, lease.id, sent);
+                Ok(true)
+            }
+            Err(failure) if failure.reach == Reach::NoLease => Ok(false),
+            Err(failure) => Err(failure.error),
+        }
+    }
+
+    /// The mark as it was; a manual run passes over no ticks.
+    fn previous(&self, marks: &Found, reply: &Reply) -> Result<Option<MarkPoint>, BackendError> {
+        let newest = marks.entries.first().filter(|_| self.request.occurrence.is_some());
+        newest.map(|entry| state::point(entry, reply)).transpose()
+    }
+
+    /// The lock is this holder's already: its first answer again, and its life anew.
+    async fn granted_again(
+        &self,
+        state: &State,
+        lock: &LockNow,
+    ) -> Result<Acquisition, BackendError> {
+        let (request, leases) = (self.request, &self.backend.leases);
+        let known = leases.lent(&request.holder).filter(|lent| lent.lease.id == lock.lease);
+        let previous = match (request.occurrence, known) {
+            (None, _) => None,
+            (Some(_), Some(Lent { previous: Some(previous), .. })) => Some(previous),
+            (Some(tick), _) => self.mark_before(tick, state, lock).await?,
+        };
+        let sent = Instant::now();
+        let seconds = known.map_or(seconds(request.ttl), |lent| lent.lease.seconds);
+        let lease = EtcdLease { id: lock.lease, seconds, sent };
+        if lock.lease != 0 {
+            leases.lend(&request.holder, Lent { lease, previous });
+            if !self.keep_alive(lease).await? {
+                return Ok(Acquisition::Expired(state::lease(request, lock.token)));
+            }
+        }
+        let others = state.open.iter().filter(|run| run.token != lock.token);
+        let lease = state::lease(request, lock.token);
+        Ok(Acquisition::Granted(Grant::new(lease, previous, others.cloned().collect())))
+    }
+
+    /// The mark as it was before a grant: others may have moved it since, but the store still knows
+    /// its past, unless that was compacted away.
+    async fn mark_before(
+        &self,
+        tick: Occurrence,
+        state: &State,
+        lock: &LockNow,
+    ) -> Result<Option<MarkPoint>, BackendError> {
+        let wire = &self.backend.wire;
+        let before = i64::try_from(lock.token.get()).unwrap_or(i64::MAX) - 1;
+        if before < 1 {
+            return Ok(None);
+        }
+        let options = state::newest_marks_options(&self.keys, 1).with_revision(before);
+        let all = self.keys.all(Part::Marks);
+        match wire.get(self.operation, wire.timeouts.operation, &all, options).await {
+            Ok(found) => {
+                let found = Found::from(&found);
+                let point = found.entries.first().and_then(text::read_point);
+                Ok(point)
+            }
+            Err(failure) if failure.reach == Reach::Compacted => {
+                let mark = state.mark.as_ref();
+                let known = mark.map(|mark| mark.point).into_iter();
+                let known = known.chain(mark.and_then(|mark| mark.previous));
+                Ok(known.filter(|point| point.occurrence < tick).max_by_key(|p| p.occurrence))
+            }
+            Err(failure) => Err(failure.error),
+        }
+    }
+
+    /// Moves the mark, lock or no lock.
+    async fn skip(&self, tick: Occurrence, why: SkipReason) -> Result<Acquisition, BackendError> {
+        let (keys, request) = (&self.keys, self.request);
+        let put = TxnOp::put(keys.mark(tick), text::mark(request, Some((why, None))), None);
+        let txn = Txn::new()
+            .when([newer_than_all(keys, tick)])
+            .and_then([newest_marks(keys, 1), put])
+            .or_else(look(keys));
+        // Sent twice, the second finds what the first has done.
+        let mut reply = self.send(Repeat::Safe, txn).await?;
+        if reply.succeeded {
+            let marks = reply.found()?;
+            let previous = self.previous(&marks, &reply)?;
+            if marks.count > MARKS
+                && let Some(previous) = previous
+            {
+                self.clear_marks(previous).await;
+            }
+            return Ok(Acquisition::Consumed(Consumed::new(why, None, previous)));
+        }
+        let state = State::read(&request.key, &mut reply)?;
+        match state.says(request) {
+            Says::Answer(answer) => Ok(answer),
+            Says::Mine(lock) => self.granted_again(&state, &lock).await,
+            Says::Held(_) | Says::Free => Err(reply.odd("a tick is refused for no reason")),
+        }
+    }
+
+    /// Moves the mark because that run is in the way. `None`: it is not, by now.
+    async fn consume(
+        &self,
+        tick: Occurrence,
+        state: &State,
+        lock: &LockNow,
+    ) -> Result<Option<Acquisition>, BackendError> {
+        let (keys, request) = (&self.keys, self.request);
+        let how = (SkipReason::Overlap, Some(lock.run_id));
+        let mut then = vec![
+            newest_marks(keys, 1),
+            TxnOp::put(keys.mark(tick), text::mark(request, Some(how)), None),
+        ];
+        then.extend(state.mark.as_ref().map(|mark| older_marks(keys, mark.point)));
+        let created = i64::try_from(lock.token.get()).unwrap_or(i64::MAX);
+        let held = Compare::create_revision(keys.lock(), CompareOp::Equal, created);
+        let txn =
+            Txn::new().when([held, newer_than_all(keys, tick)]).and_then(then).or_else(look(keys));
+        let mut reply = self.send(Repeat::Safe, txn).await?;
+        if reply.succeeded {
+            let previous = self.previous(&reply.found()?, &reply)?;
+            let consumed = Consumed::new(how.0, how.1, previous);
+            return Ok(Some(Acquisition::Consumed(consumed)));
+        }
+        let state = State::read(&request.key, &mut reply)?;
+        match state.says(request) {
+            Says::Answer(answer) => Ok(Some(answer)),
+            Says::Mine(_) | Says::Held(_) | Says::Free => Ok(None),
+        }
+    }
+
+    async fn clear_marks(&self, before: MarkPoint) {
+        let txn = Txn::new().and_then([older_marks(&self.keys, before)]);
+        if let Err(failure) = self.send(Repeat::Safe, txn).await {
+            tracing::debug!(error = %failure.error, "old marks are left to a later run");
+        }
+    }
+
+    fn restless(&self) -> BackendError {
+        let error = BackendError::new(ErrorKind::Unavailable, BACKEND, self.operation);
+        error.with_source(Odd("the lock changed hands at each look"))
+    }
+}
+
+/// Deletes the ticks taken before that one.
+pub(crate) fn older_marks(keys: &Keys, before: MarkPoint) -> TxnOp {
+    let until = DeleteOptions::new().with_range(keys.mark(before.occurrence));
+    TxnOp::delete(keys.all(Part::Marks), Some(until))
+}
+
+/// The key is not there.
+pub(crate) fn absent(key: String) -> Compare {
+    Compare::create_revision(key, CompareOp::Equal, 0)
+}
+
+/// No tick was taken that is this one or newer.
+fn newer_than_all(keys: &Keys, tick: Occurrence) -> Compare {
+    absent(keys.mark(tick)).with_range(keys.end(Part::Marks))
+}
+
+/// How many keys a part has.
+pub(crate) fn counting(keys: &Keys, part: Part) -> GetOptions {
+    GetOptions::new().with_range(keys.end(part)).with_count_only()
+}
