@@ -13,6 +13,8 @@ pub mod faults;
 pub mod fleet;
 mod link;
 #[cfg(any(feature = "redis", feature = "etcd"))]
+pub mod live;
+#[cfg(any(feature = "redis", feature = "etcd"))]
 pub mod processes;
 #[cfg(any(feature = "redis", feature = "etcd"))]
 pub mod servers;
