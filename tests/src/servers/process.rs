@@ -21,14 +21,14 @@ impl Guarded {
     }
 
     /// Runs `command` when this process ends or the value is dropped.
-    #[cfg(feature = "containers")]
     pub(super) fn at_the_end(command: &[String]) -> Self {
         Self::shell(r#"echo 0; cat >/dev/null; "$@" >/dev/null 2>&1"#, command)
     }
 
     fn shell(script: &str, command: &[String]) -> Self {
+        // Ctrl-C goes to the shell, too, which has its work still before it then.
         let mut shell = Command::new("sh")
-            .args(["-c", script, "sh"])
+            .args(["-c", &format!("trap '' INT HUP; {script}"), "sh"])
             .args(command)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,19 +1,17 @@
 //! Redis servers.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use super::process::Guarded;
+use super::origin::{either, variable};
+use super::place::{Place, has_program, wait_until};
+use super::ports::free_port;
 
 /// Where a server for all tests of a process comes from.
 const URL: &str = "TIDELOCK_TEST_REDIS_URL";
-/// `container` or `binary`: which way to take where there are both.
-const FORCED: &str = "TIDELOCK_TEST_SERVERS";
 
 const HELP: &str = "no Redis for tests. One of these helps: a running container engine (Docker, \
     Podman) and the feature `containers`; the program redis-server on the PATH (Debian: apt-get \
@@ -23,14 +21,13 @@ const HELP: &str = "no Redis for tests. One of these helps: a running container 
 /// A Redis server for tests. It ends with this process.
 #[derive(Debug)]
 pub struct RedisServer {
-    host: String,
     port: u16,
-    /// Whatever a URL from outside says more.
+    /// Of a server from outside, all that is known.
     url: Option<String>,
     settings: RedisSettings,
     place: Option<Place>,
     #[cfg(feature = "containers")]
-    contained: Option<super::container::Contained>,
+    _contained: Option<super::container::Contained>,
 }
 
 /// How a server of one's own is set up.
@@ -39,13 +36,6 @@ pub struct RedisSettings {
     arguments: Vec<String>,
     durable: bool,
     sentinel: Option<String>,
-}
-
-/// Where a server of one's own runs.
-#[derive(Debug)]
-struct Place {
-    folder: PathBuf,
-    process: Mutex<Option<Guarded>>,
 }
 
 impl RedisSettings {
@@ -77,21 +67,6 @@ impl RedisSettings {
     }
 }
 
-/// A name that no other test uses.
-pub fn namespace() -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let started = std::process::id();
-    // A server from outside may remember the last process of this id.
-    format!("test-{started}-{:x}-{number}", entropy())
-}
-
-fn entropy() -> u64 {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    static ONCE: OnceLock<u64> = OnceLock::new();
-    *ONCE.get_or_init(|| RandomState::new().build_hasher().finish())
-}
-
 impl RedisServer {
     /// The server that all tests of this process share: tests keep apart by their namespaces, and
     /// none stops it or changes its settings.
@@ -101,9 +76,11 @@ impl RedisServer {
     /// When there is no way to get one; the message says how.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<RedisServer> = OnceLock::new();
-        SHARED.get_or_init(|| match std::env::var(URL) {
-            Ok(url) if !url.is_empty() => Self::outside(url),
-            _ => Self::any(RedisSettings::new()),
+        SHARED.get_or_init(|| match variable(URL) {
+            Some(url) => Self { url: Some(url), ..Self::at(0, RedisSettings::new(), None) },
+            None => {
+                either(HELP, Self::container, has_binary(), || Self::start(RedisSettings::new()))
+            }
         })
     }
 
@@ -124,33 +101,29 @@ impl RedisServer {
     ///
     /// When there is no way to get one; the message says how.
     pub fn start(settings: RedisSettings) -> Self {
-        Self::binary(settings)
-    }
-
-    fn any(settings: RedisSettings) -> Self {
-        match std::env::var(FORCED).as_deref() {
-            Ok("binary") => Self::binary(settings),
-            Ok("container") => Self::container().expect("a Redis in a container"),
-            Ok(other) if !other.is_empty() => {
-                panic!("{FORCED}={other}: expected container or binary")
+        assert!(has_binary(), "{HELP}");
+        for _ in 0..10 {
+            let (port, place) = (free_port(), Place::new("redis"));
+            // Another process may have taken the port in between.
+            if launch(port, &place, &settings) {
+                return Self::at(port, settings, Some(place));
             }
-            _ => match Self::container() {
-                Ok(server) => server,
-                Err(why) => {
-                    assert!(has_binary(), "{HELP} ({why})");
-                    Self::binary(settings)
-                }
-            },
         }
+        panic!("redis-server does not start")
     }
 
     #[cfg(feature = "containers")]
     fn container() -> Result<Self, String> {
-        super::container::redis().map(|contained| {
-            let mut server = Self::at(contained.port, RedisSettings::new(), None);
-            server.contained = Some(contained);
-            server
-        })
+        let contained = super::container::Contained::start(super::container::Containable {
+            image: ("TIDELOCK_TEST_REDIS_IMAGE", "docker.io/library/redis:7"),
+            port: 6379,
+            command: |_| {
+                ["redis-server", "--save", "", "--protected-mode", "no"].map(Into::into).into()
+            },
+            is_ready,
+        })?;
+        let server = Self::at(contained.port, RedisSettings::new(), None);
+        Ok(Self { _contained: Some(contained), ..server })
     }
 
     #[cfg(not(feature = "containers"))]
@@ -158,46 +131,20 @@ impl RedisServer {
         Err("built without the feature `containers`".into())
     }
 
-    fn outside(url: String) -> Self {
-        let mut server = Self::at(0, RedisSettings::new(), None);
-        server.url = Some(url);
-        server
-    }
-
     fn at(port: u16, settings: RedisSettings, place: Option<Place>) -> Self {
         Self {
-            host: "127.0.0.1".into(),
             port,
             url: None,
             settings,
             place,
             #[cfg(feature = "containers")]
-            contained: None,
+            _contained: None,
         }
-    }
-
-    fn binary(settings: RedisSettings) -> Self {
-        assert!(has_binary(), "{HELP}");
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        for _ in 0..10 {
-            let port = free_port();
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let name = format!("tidelock-redis-{}-{number}", std::process::id());
-            let folder = std::env::temp_dir().join(name);
-            std::fs::create_dir_all(&folder).expect("a folder for the server");
-            let process = launch(port, &folder, &settings);
-            // Another process may have taken the port in between.
-            if let Some(process) = process {
-                let process = Mutex::new(Some(process));
-                return Self::at(port, settings, Some(Place { folder, process }));
-            }
-        }
-        panic!("redis-server does not start")
     }
 
     /// Its address, for clients.
     pub fn url(&self) -> String {
-        self.url.clone().unwrap_or_else(|| format!("redis://{}:{}", self.host, self.port))
+        self.url.clone().unwrap_or_else(|| format!("redis://127.0.0.1:{}", self.port))
     }
 
     /// Its address, for a [`Proxy`](super::Proxy).
@@ -212,14 +159,12 @@ impl RedisServer {
 
     /// Kills it (SIGKILL); the port refuses connections then.
     pub fn kill(&self) {
-        drop(self.process().take());
+        self.place().kill();
     }
 
     /// Starts it again where it was killed, with what it had stored, and waits until it answers.
     pub fn restart(&self) {
-        let place = self.place();
-        let process = launch(self.port, &place.folder, &self.settings);
-        *self.process() = Some(process.expect("the server starts again"));
+        assert!(launch(self.port, self.place(), &self.settings), "the server starts again");
     }
 
     /// How much stands in its append-only file by now.
@@ -236,7 +181,7 @@ impl RedisServer {
     }
 
     fn append_only(&self) -> PathBuf {
-        let folder = &self.place().folder;
+        let folder = self.place().folder();
         // Redis 7 and later, and the one file of those before.
         let parts = folder.join("appendonlydir/appendonly.aof.1.incr.aof");
         if parts.exists() { parts } else { folder.join("appendonly.aof") }
@@ -244,81 +189,47 @@ impl RedisServer {
 
     /// Stops it without a word (SIGSTOP): connections stay, and nothing is answered.
     pub fn freeze(&self) {
-        self.signal("STOP");
+        self.place().freeze();
     }
 
     /// Lets it go on after [`freeze`](Self::freeze).
     pub fn thaw(&self) {
-        self.signal("CONT");
-    }
-
-    fn signal(&self, signal: &str) {
-        let process = self.process();
-        process.as_ref().expect("a running server").signal(signal);
+        self.place().thaw();
     }
 
     fn place(&self) -> &Place {
         self.place.as_ref().expect("a server of the test's own")
     }
-
-    fn process(&self) -> MutexGuard<'_, Option<Guarded>> {
-        let process = self.place().process.lock();
-        process.unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for RedisServer {
-    fn drop(&mut self) {
-        if let Some(place) = &self.place {
-            self.kill();
-            let _ = std::fs::remove_dir_all(&place.folder);
-        }
-    }
 }
 
 fn has_binary() -> bool {
     static ONCE: OnceLock<bool> = OnceLock::new();
-    *ONCE.get_or_init(|| {
-        let version = Command::new("redis-server").arg("--version").output();
-        version.is_ok_and(|output| output.status.success())
-    })
+    *ONCE.get_or_init(|| has_program("redis-server"))
 }
 
-/// A port that nobody listens on, as far as one can tell.
-pub(super) fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("its address").port()
-}
-
-/// Starts a server and waits until it answers; `None` when it does not.
-fn launch(port: u16, folder: &Path, settings: &RedisSettings) -> Option<Guarded> {
+/// Starts a server and waits until it answers; whether it does.
+fn launch(port: u16, place: &Place, settings: &RedisSettings) -> bool {
     let command = match &settings.sentinel {
-        None => server(port, folder, settings),
+        None => server(port, place, settings),
         Some(lines) => {
             // A Sentinel writes into its configuration what it finds out.
+            let folder = place.folder();
             let file = folder.join("sentinel.conf");
             let text = format!("port {port}\nbind 127.0.0.1\ndir {}\n{lines}", folder.display());
-            std::fs::write(&file, text).ok()?;
-            let file = file.display().to_string();
-            vec!["redis-server".into(), file, "--sentinel".into()]
+            std::fs::write(&file, text).expect("a file in the server's folder");
+            vec!["redis-server".into(), file.display().to_string(), "--sentinel".into()]
         }
     };
-    let process = Guarded::start(&command);
-    for _ in 0..500 {
-        if is_ready(port) {
-            return Some(process);
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    None
+    place.launch(&command);
+    wait_until(Duration::from_secs(5), || is_ready(port))
 }
 
-fn server(port: u16, folder: &Path, settings: &RedisSettings) -> Vec<String> {
+fn server(port: u16, place: &Place, settings: &RedisSettings) -> Vec<String> {
     let mut command = vec!["redis-server".to_owned()];
     for (name, value) in [
         ("port", port.to_string()),
         ("bind", "127.0.0.1".into()),
-        ("dir", folder.display().to_string()),
+        ("dir", place.folder().display().to_string()),
         ("save", String::new()),
     ] {
         command.extend([format!("--{name}"), value]);
@@ -332,8 +243,8 @@ fn server(port: u16, folder: &Path, settings: &RedisSettings) -> Vec<String> {
     command
 }
 
-/// Whether a server there answers a PING, if only by asking for a password.
-pub(super) fn is_ready(port: u16) -> bool {
+/// Whether a server there answers a PING, if only by asking for a password or for patience.
+fn is_ready(port: u16) -> bool {
     let ask = || {
         let mut stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_read_timeout(Some(Duration::from_secs(1)))?;
@@ -342,5 +253,6 @@ pub(super) fn is_ready(port: u16) -> bool {
         stream.read_exact(&mut answer)?;
         Ok::<_, std::io::Error>(answer)
     };
-    ask().is_ok_and(|answer| answer.starts_with(b"+PONG") || answer.starts_with(b"-NOAUTH"))
+    let answers: [&[u8]; 3] = [b"+PONG", b"-NOAUTH", b"-LOADIN"];
+    ask().is_ok_and(|answer| answers.iter().any(|known| answer.starts_with(known)))
 }

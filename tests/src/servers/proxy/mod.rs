@@ -1,6 +1,10 @@
-//! A TCP proxy for Redis that fails as a test wants it, and counts what passes.
+//! A TCP proxy that fails as a test wants it, and counts what passes to Redis.
+
+mod commands;
+mod frames;
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,6 +13,8 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+
+use frames::Frames;
 
 /// What becomes of what comes to a [`Proxy`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +73,17 @@ impl Proxy {
         Self { address, shared, accepting }
     }
 
-    /// Its address, for clients.
+    /// Its address.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its address, for clients of etcd.
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Its address, for clients of Redis.
     pub fn url(&self) -> String {
         format!("redis://{}", self.address)
     }
@@ -91,12 +107,12 @@ impl Proxy {
     }
 
     /// The next `count` replies do not arrive, and their connections are closed: what was asked
-    /// has been executed.
+    /// has been executed. (In HTTP/2 what only keeps a connection alive is no reply.)
     pub fn cut_replies(&self, count: usize) {
         lock(&self.shared.state).cut = count;
     }
 
-    /// The names of the commands that clients sent, in order, since they were last taken; what a
+    /// The names of the commands that clients of Redis sent, in order, since they were last taken; what a
     /// connection begins with is left out.
     pub fn take_commands(&self) -> Vec<String> {
         std::mem::take(&mut lock(&self.shared.state).commands)
@@ -140,15 +156,21 @@ async fn serve(client: TcpStream, server: TcpStream, shared: Arc<Shared>) {
     let (client_read, client_write) = client.into_split();
     let (server_read, server_write) = server.into_split();
     let mut closings = shared.closings.subscribe();
+    let http2 = AtomicBool::new(false);
     tokio::select! {
         biased;
         _ = closings.changed() => {}
-        () = requests(client_read, server_write, &shared) => {}
-        () = replies(server_read, client_write, &shared) => {}
+        () = requests(client_read, server_write, &shared, &http2) => {}
+        () = replies(server_read, client_write, &shared, &http2) => {}
     }
 }
 
-async fn requests(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, shared: &Shared) {
+async fn requests(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    shared: &Shared,
+    http2: &AtomicBool,
+) {
     let (mut buffer, mut pending) = (vec![0; 64 * 1024], Vec::new());
     loop {
         let Ok(read @ 1..) = from.read(&mut buffer).await else {
@@ -157,8 +179,13 @@ async fn requests(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, shared: &Shar
         let Some(part) = buffer.get(..read) else {
             return;
         };
-        pending.extend_from_slice(part);
-        lock(&shared.state).commands.extend(commands(&mut pending));
+        if frames::is_preface(part) {
+            http2.store(true, Ordering::Relaxed);
+        }
+        if !http2.load(Ordering::Relaxed) {
+            pending.extend_from_slice(part);
+            lock(&shared.state).commands.extend(commands::take(&mut pending));
+        }
         if !pass(shared).await {
             continue;
         }
@@ -168,13 +195,21 @@ async fn requests(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, shared: &Shar
     }
 }
 
-async fn replies(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, shared: &Shared) {
-    let mut buffer = vec![0; 64 * 1024];
+async fn replies(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    shared: &Shared,
+    http2: &AtomicBool,
+) {
+    let (mut buffer, mut frames) = (vec![0; 64 * 1024], Frames::default());
     loop {
         let Ok(read @ 1..) = from.read(&mut buffer).await else {
             return;
         };
-        {
+        let Some(part) = buffer.get(..read) else {
+            return;
+        };
+        if !http2.load(Ordering::Relaxed) || frames.begin_an_answer(part) {
             let mut state = lock(&shared.state);
             if state.cut > 0 {
                 state.cut -= 1;
@@ -184,9 +219,6 @@ async fn replies(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, shared: &Share
         if !pass(shared).await {
             continue;
         }
-        let Some(part) = buffer.get(..read) else {
-            return;
-        };
         if to.write_all(part).await.is_err() {
             return;
         }
@@ -202,55 +234,4 @@ async fn pass(shared: &Shared) -> bool {
         Way::Open | Way::Closed => {}
     }
     true
-}
-
-/// Takes whole commands off the front of what a client sent, and gives their names.
-fn commands(pending: &mut Vec<u8>) -> Vec<String> {
-    let mut names = Vec::new();
-    while let Some((name, length)) = command(pending) {
-        pending.drain(..length);
-        if !matches!(name.as_str(), "HELLO" | "CLIENT" | "AUTH" | "SELECT") {
-            names.push(name);
-        }
-    }
-    names
-}
-
-/// The name of the first command, and its length in bytes.
-fn command(bytes: &[u8]) -> Option<(String, usize)> {
-    let (count, mut at) = number(bytes, 0, b'*')?;
-    let mut name = None;
-    for _ in 0..count {
-        let (length, start) = number(bytes, at, b'$')?;
-        let argument = bytes.get(start..start + length)?;
-        bytes.get(start + length..start + length + 2)?;
-        name.get_or_insert_with(|| String::from_utf8_lossy(argument).to_uppercase());
-        at = start + length + 2;
-    }
-    Some((name.unwrap_or_default(), at))
-}
-
-/// A number behind a sign and before a line's end, and where the next line begins.
-fn number(bytes: &[u8], at: usize, sign: u8) -> Option<(usize, usize)> {
-    let rest = bytes.get(at..)?;
-    let end = rest.windows(2).position(|two| two == b"\r\n")?;
-    let line = rest.get(..end)?.strip_prefix(&[sign])?;
-    let number = std::str::from_utf8(line).ok()?.parse().ok()?;
-    Some((number, at + end + 2))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_are_counted_whole_and_handshakes_are_not() {
-        let mut pending = Vec::new();
-        let sent = b"*2\r\n$5\r\nHELLO\r\n$1\r\n3\r\n*1\r\n$4\r\nping\r\n*2\r\n$3\r\nGET\r\n$2\r\n";
-        pending.extend_from_slice(sent);
-        assert_eq!(commands(&mut pending), ["PING"]);
-        pending.extend_from_slice(b"\r\n\r\n");
-        assert_eq!(commands(&mut pending), ["GET"]);
-        assert!(pending.is_empty());
-    }
 }

@@ -1,0 +1,107 @@
+//! What processes printed against what the records say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use tidelock::{Record, RunState};
+
+/// How it went, for who reads the test's output.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Account {
+    /// Runs that were started.
+    pub runs: usize,
+    /// Those whose record says that they succeeded.
+    pub ended: usize,
+    /// Nodes that were killed.
+    pub kills: usize,
+    /// Seconds from the first tick of which something is known to the last.
+    pub ticks: usize,
+    /// Ticks of which no record tells.
+    pub silent: Vec<i64>,
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { runs, ended, kills, ticks, silent } = self;
+        write!(f, "{runs} runs, {ended} ended, {kills} kills, {ticks} ticks, silent: {silent:?}")
+    }
+}
+
+/// One line of the job: `start` or `end`, the tick, the token, the run and the time.
+struct Line<'a> {
+    starts: bool,
+    tick: &'a str,
+    run: &'a str,
+    at: i64,
+}
+
+impl<'a> Line<'a> {
+    /// Of other lines, and of one that a kill cut short, nothing.
+    fn of(text: &'a str) -> Option<Self> {
+        let words: Vec<&str> = text.split(' ').collect();
+        let &[kind @ ("start" | "end"), tick, _, run, at] = words.as_slice() else {
+            return None;
+        };
+        Some(Self { starts: kind == "start", tick, run, at: at.parse().ok()? })
+    }
+}
+
+pub(super) fn settle(printed: &[String], records: &[Record], kills: usize, seed: u64) -> Account {
+    let lines: Vec<Line<'_>> = printed.iter().filter_map(|line| Line::of(line)).collect();
+
+    // What the handlers did: no tick twice, no two at a time.
+    let mut starts = BTreeMap::new();
+    for line in lines.iter().filter(|line| line.starts) {
+        let before = starts.insert(line.tick, line);
+        assert!(before.is_none(), "tick {} ran twice (seed {seed})", line.tick);
+    }
+    assert!(starts.len() > 20, "only {} runs (seed {seed})", starts.len());
+    assert!(kills > 5, "only {kills} kills (seed {seed})");
+    for end in lines.iter().filter(|line| !line.starts) {
+        let start = starts.values().find(|start| start.run == end.run);
+        let start = start.unwrap_or_else(|| panic!("{} ends unstarted (seed {seed})", end.run));
+        let inside =
+            |other: &&&Line<'_>| other.run != end.run && (start.at..end.at).contains(&other.at);
+        let other = starts.values().find(inside).map(|other| other.run);
+        assert_eq!(other, None, "overlaps {} (seed {seed})", end.run);
+    }
+
+    // What the records say of them.
+    let mut ended = 0;
+    for start in starts.values() {
+        let run = start.run;
+        let record = records.iter().find(|record| record.run_id.to_string() == run);
+        let record = record.unwrap_or_else(|| panic!("run {run} has no record (seed {seed})"));
+        let told = lines.iter().any(|line| !line.starts && line.run == run);
+        match record.state {
+            RunState::Succeeded => ended += 1,
+            // Its node was killed, between the end and the record at the latest.
+            RunState::Abandoned => {}
+            RunState::LockLost if !told => {}
+            other => panic!("run {run} is {other} (seed {seed})"),
+        }
+    }
+    let (ticks, silent) = silent(records);
+    // The reason of a tick that a killed node had skipped dies with it: the mark alone knows.
+    assert!(silent.len() <= kills, "{silent:?} (seed {seed})");
+    Account { runs: starts.len(), ended, kills, ticks, silent }
+}
+
+/// The ticks between the first and the last known, and those that have no record and are not
+/// among the missed.
+fn silent(records: &[Record]) -> (usize, Vec<i64>) {
+    let mut known = BTreeSet::new();
+    for record in records {
+        if let Some(ticks) = record.ticks {
+            let (first, last) = (ticks.first.as_millisecond(), ticks.last.as_millisecond());
+            known.extend((first..=last).step_by(1_000));
+        } else if let Some(tick) = record.occurrence {
+            known.insert(tick.as_millisecond());
+        }
+    }
+    let first = *known.first().expect("a record of a tick");
+    let last = *known.last().expect("a record of a tick");
+    let ticks = (first..=last).step_by(1_000);
+    (ticks.clone().count(), ticks.filter(|tick| !known.contains(tick)).collect())
+}
