@@ -146,6 +146,11 @@ impl Wire {
         self.origin.leads_elsewhere() || (again && self.origin.is_to_several())
     }
 
+    /// How many places are worth a probe: those of different jobs are at different servers.
+    pub(crate) fn probes(&self) -> u32 {
+        if self.origin.is_to_several() { 4 } else { 1 }
+    }
+
     /// Notes that a call on that connection had an answer, of whatever kind.
     pub(crate) fn answered(&self, number: u64) {
         let mut current = self.current();

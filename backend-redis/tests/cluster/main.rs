@@ -58,7 +58,7 @@ async fn run(backend: &RedisBackend, job: &str, number: u128) -> Result<(), Back
 #[tokio::test]
 async fn a_member_that_is_silent_or_gone_stops_the_jobs_of_no_other() {
     let members = Members::start().await;
-    let name = namespace();
+    let name = members.probing(1).await;
     let backend = members.connect(&name).await;
     let (there, _) = members.job_at(&name, 1).await;
     let (elsewhere, _) = members.job_at(&name, 2).await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use tidelock_redis::RedisBackend;
-use tidelock_tests::servers::{RedisServer, RedisSettings};
+use tidelock_tests::servers::{RedisServer, RedisSettings, namespace};
 use tokio::time::{Instant, sleep};
 
 pub(crate) struct Members(pub(crate) Vec<RedisServer>);
@@ -51,7 +51,7 @@ impl Members {
         let settings = Self::settings();
         let members = Self((0..3).map(|_| RedisServer::start(settings.clone())).collect());
         for (number, server) in members.0.iter().enumerate() {
-            let slots: Vec<_> = (0..16_384).filter(|slot| slot * 3 / 16_384 == number).collect();
+            let slots: Vec<_> = (0..16_384).filter(|slot| member_of(*slot) == number).collect();
             let slots: Vec<_> = slots.iter().map(usize::to_string).collect();
             say(server, &format!("CLUSTER SET-CONFIG-EPOCH {}", number + 1)).await.unwrap();
             say(server, &format!("CLUSTER ADDSLOTS {}", slots.join(" "))).await.unwrap();
@@ -74,17 +74,35 @@ impl Members {
         RedisBackend::builder(name).connect_cluster(urls).await.unwrap()
     }
 
-    /// A job whose keys are at that member.
+    /// A job whose keys are at that member, and its slot.
     pub(crate) async fn job_at(&self, name: &str, member: usize) -> (String, usize) {
         for number in 0.. {
             let job = format!("job-{number}");
-            let command = format!("CLUSTER KEYSLOT tidelock:{{{name}:{job}}}:lock");
-            let slot: usize =
-                redis::from_redis_value(say(&self.0[member], &command).await.unwrap()).unwrap();
-            if slot * 3 / 16_384 == member {
+            let slot = self.slot(name, &job).await;
+            if member_of(slot) == member {
                 return (job, slot);
             }
         }
         unreachable!()
     }
+
+    /// The namespace of a fleet whose first probe goes to that member, and whose second to another.
+    pub(crate) async fn probing(&self, member: usize) -> String {
+        loop {
+            let name = namespace();
+            let first = member_of(self.slot(&name, "preflight").await);
+            if first == member && member_of(self.slot(&name, "preflight-1").await) != member {
+                return name;
+            }
+        }
+    }
+
+    async fn slot(&self, name: &str, job: &str) -> usize {
+        let command = format!("CLUSTER KEYSLOT tidelock:{{{name}:{job}}}:lock");
+        redis::from_redis_value(say(&self.0[0], &command).await.unwrap()).unwrap()
+    }
+}
+
+fn member_of(slot: usize) -> usize {
+    slot * 3 / 16_384
 }

@@ -1,7 +1,5 @@
 //! Grants that replicas have to acknowledge.
 
-use std::time::Duration;
-
 use tidelock::{Acquisition, Job, LockBackend, RunState, Scheduler, SkipReason};
 use tidelock_redis::RedisBackend;
 use tidelock_tests::servers::{RedisServer, RedisSettings, namespace};
@@ -65,14 +63,8 @@ async fn a_grant_that_too_few_replicas_have_runs_nowhere() {
 
 #[tokio::test]
 async fn a_scheduler_records_why_a_grant_without_replicas_did_not_run() {
-    for longest in [ms(100), ms(60_000)] {
-        records_why_it_did_not_run(longest).await;
-    }
-}
-
-async fn records_why_it_did_not_run(longest: Duration) {
     let primary = RedisServer::start(RedisSettings::new());
-    let backend = fresh().wait_replicas(1, longest).connect(&primary.url()).await.unwrap();
+    let backend = fresh().wait_replicas(1, ms(100)).connect(&primary.url()).await.unwrap();
     let never =
         Job::new("job").cron("* * * * * *").unwrap().run(|_| async { Err::<(), _>("it ran") });
     let node = Scheduler::builder(backend.clone()).job(never).unwrap();
@@ -83,6 +75,27 @@ async fn records_why_it_did_not_run(longest: Duration) {
     assert_eq!(records.len(), 1, "one reason in a row is one record");
     let state = RunState::Skipped(SkipReason::Unreplicated);
     assert_eq!(records[0].state, state, "{records:?}");
+}
+
+#[tokio::test]
+async fn a_wait_longer_than_the_scheduler_listens_is_told_of_all_the_same() {
+    let primary = RedisServer::start(RedisSettings::new());
+    let long = fresh().wait_replicas(1, ms(60_000));
+    let backend = long.connect(&primary.url()).await.unwrap();
+    let never =
+        Job::new("job").cron("*/3 * * * * *").unwrap().run(|_| async { Err::<(), _>("it ran") });
+    let node = Scheduler::builder(backend.clone()).job(never).unwrap();
+    let node = node.start().await.unwrap();
+    let begun = Instant::now();
+    while history(&backend).await.is_empty() {
+        assert!(begun.elapsed() < ms(10_000));
+        sleep(ms(100)).await;
+    }
+    let _ = node.shutdown(ms(1_000)).await;
+    let records = history(&backend).await;
+    let state = RunState::Skipped(SkipReason::Unreplicated);
+    assert!(records.iter().all(|record| record.state == state), "{records:?}");
+    assert!(!held(&backend).await);
 }
 
 #[tokio::test]
