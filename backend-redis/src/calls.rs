@@ -50,7 +50,7 @@ impl Wire {
                 }
                 Sent::Failure(error, number) => {
                     let then = classify(&error).1;
-                    let moved = then == Then::AskAgain && self.leads_elsewhere();
+                    let moved = then == Then::AskAgain && self.leads_elsewhere(broken);
                     if matches!(then, Then::Replace | Then::LetGo) || moved {
                         self.replace(number);
                     }

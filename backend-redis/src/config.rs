@@ -12,6 +12,8 @@ use crate::error::{BACKEND, Odd, failed};
 use crate::keys::Namespace;
 use crate::origin::Origin;
 use crate::replicas::{Replicas, Wanted};
+#[cfg(feature = "sentinel")]
+use crate::sentinels::Sentinels;
 use crate::tls::Tls;
 
 /// As good as endless for a timeout, and no more than a clock can be set ahead by.
@@ -177,8 +179,9 @@ impl RedisBackendBuilder {
         url: &str,
     ) -> Result<RedisBackend, BackendError> {
         let sentinels: Vec<String> = sentinels.into_iter().map(Into::into).collect();
-        let origin = Origin::sentinel(&sentinels, url, &self.tls);
-        let backend = self.over(origin.map_err(|error| failed("connect", error))?)?;
+        let sentinels = Sentinels::new(&sentinels, url, &self.tls);
+        let sentinels = sentinels.map_err(|error| failed("connect", error))?;
+        let backend = self.over(Origin::Sentinel(sentinels))?;
         backend.preflight().await?.check()?;
         Ok(backend)
     }

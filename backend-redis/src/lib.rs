@@ -13,6 +13,8 @@ mod records;
 mod replicas;
 mod reply;
 mod script;
+#[cfg(feature = "sentinel")]
+mod sentinels;
 mod text;
 mod tls;
 

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use redis::Client;
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use redis::{Client, ErrorKind, RedisError, RedisResult};
 
-use crate::connection::SharedConnection;
+use crate::connection::{SharedConnection, Timeouts};
 
 /// Where connections come from.
 pub(crate) enum Origin {
@@ -15,79 +16,73 @@ pub(crate) enum Origin {
     Given(Arc<dyn SharedConnection>),
     /// The primary that Sentinels name.
     #[cfg(feature = "sentinel")]
-    Sentinel(Box<tokio::sync::Mutex<redis::sentinel::SentinelClient>>),
+    Sentinel(crate::sentinels::Sentinels),
     /// The members of a Cluster.
     #[cfg(feature = "cluster")]
     Cluster(Box<redis::cluster::ClusterClient>),
 }
 
 impl Origin {
-    /// The primary whose name stands in place of the host.
-    #[cfg(feature = "sentinel")]
-    pub(crate) fn sentinel(
-        sentinels: &[String],
-        url: &str,
-        tls: &crate::tls::Tls,
-    ) -> redis::RedisResult<Self> {
-        use redis::sentinel::{SentinelClientBuilder, SentinelServerType};
-        use redis::{ConnectionAddr, ErrorKind, RedisError};
-
-        use crate::config::connection_info;
-
-        let unfit = |what| RedisError::from((ErrorKind::InvalidClientConfig, what));
-        let secure = |addr: &ConnectionAddr| matches!(addr, ConnectionAddr::TcpTls { .. });
-        let server = connection_info(url)?;
-        let name = match server.addr() {
-            ConnectionAddr::Tcp(name, _) | ConnectionAddr::TcpTls { host: name, .. } => name,
-            _ => return Err(unfit("expected redis://name-of-the-primary")),
-        };
-        let infos: Vec<_> =
-            sentinels.iter().map(|sentinel| connection_info(sentinel)).collect::<Result<_, _>>()?;
-        let first = infos.first().ok_or_else(|| unfit("expected the address of a Sentinel"))?;
-        let secure_sentinels = secure(first.addr());
-        if infos.iter().any(|info| secure(info.addr()) != secure_sentinels) {
-            return Err(unfit("expected Sentinels with TLS, or all without"));
-        }
-        let addresses = infos.iter().map(|info| info.addr().clone());
-        let mut builder = SentinelClientBuilder::new(addresses, name, SentinelServerType::Master)?
-            .set_client_to_redis_db(server.redis_settings().db())
-            .set_client_to_redis_protocol(server.redis_settings().protocol())
-            .set_client_to_redis_tcp_settings(server.tcp_settings().clone())
-            .set_client_to_sentinel_tcp_settings(first.tcp_settings().clone());
-        if let Some(user) = server.redis_settings().username() {
-            builder = builder.set_client_to_redis_username(user);
-        }
-        if let Some(password) = server.redis_settings().password() {
-            builder = builder.set_client_to_redis_password(password);
-        }
-        if let Some(user) = first.redis_settings().username() {
-            builder = builder.set_client_to_sentinel_username(user);
-        }
-        if let Some(password) = first.redis_settings().password() {
-            builder = builder.set_client_to_sentinel_password(password);
-        }
-        let client = tls.sentinel(builder, secure_sentinels, secure(server.addr())).build()?;
-        Ok(Self::Sentinel(Box::new(tokio::sync::Mutex::new(client))))
-    }
-
     /// The Cluster of which these are members.
     #[cfg(feature = "cluster")]
     pub(crate) fn cluster(
         nodes: Vec<String>,
-        timeouts: crate::connection::Timeouts,
+        timeouts: Timeouts,
         tls: &crate::tls::Tls,
-    ) -> redis::RedisResult<Self> {
+    ) -> RedisResult<Self> {
         let secure = nodes.iter().any(|node| node.starts_with("rediss:"));
         // The driver's own retries wait for seconds; those of this crate have a deadline.
         let builder = redis::cluster::ClusterClient::builder(nodes)
             .retries(2)
             .max_retry_wait(100)
-            .connection_timeout(timeouts.connect)
+            // It comes up in two rounds, and waits for a silent member in both.
+            .connection_timeout(timeouts.connect.min(timeouts.operation / 3))
             .response_timeout(timeouts.operation)
             .overall_response_timeout(Some(timeouts.operation))
             .use_protocol(redis::ProtocolVersion::RESP3);
         let builder = if secure { tls.cluster(builder) } else { builder };
         Ok(Self::Cluster(Box::new(builder.build()?)))
+    }
+
+    /// A connection for all calls, up or about to come up with the first call.
+    pub(crate) async fn open(&self, timeouts: Timeouts) -> RedisResult<Arc<dyn SharedConnection>> {
+        match self {
+            Self::Given(connection) => return Ok(connection.clone()),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(client) => return Ok(Arc::new(client.get_async_connection().await?)),
+            _ => {}
+        }
+        // Tries are this crate's own: those of the driver wait longer than a tick can.
+        let config = ConnectionManagerConfig::new()
+            .set_number_of_retries(0)
+            .set_connection_timeout(Some(timeouts.connect))
+            .set_response_timeout(Some(timeouts.operation));
+        let client = self.client().await?;
+        Ok(Arc::new(ConnectionManager::new_lazy_with_config(client, config)?))
+    }
+
+    /// A client of the one server.
+    pub(crate) async fn client(&self) -> RedisResult<Client> {
+        match self {
+            Self::Server(client) => Ok(client.as_ref().clone()),
+            #[cfg(feature = "sentinel")]
+            Self::Sentinel(sentinels) => sentinels.primary().await,
+            _ => {
+                let what = "waiting for replicas needs connections of its own";
+                Err(RedisError::from((ErrorKind::InvalidClientConfig, what)))
+            }
+        }
+    }
+
+    /// Whether a connection is one to several servers, which hold the keys of different jobs.
+    pub(crate) fn is_to_several(&self) -> bool {
+        match self {
+            Self::Server(_) | Self::Given(_) => false,
+            #[cfg(feature = "sentinel")]
+            Self::Sentinel(_) => false,
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => true,
+        }
     }
 
     /// Whether it gives connections for one call at a time.

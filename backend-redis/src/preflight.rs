@@ -103,9 +103,7 @@ impl RedisBackend {
     /// The server cannot be reached, or does not let this user run scripts. What it does not let
     /// this user look at is a note among the findings.
     pub async fn preflight(&self) -> Result<Preflight, BackendError> {
-        let probe = JobId::new(PREFLIGHT).map_err(|_| malformed(PREFLIGHT, "no job id"))?;
-        let call = locks::inspect(&self.namespace.of(&probe));
-        self.probe(&call).await?; // brings the connection up
+        let call = self.answered_probe().await?; // brings the connection up
         let asked = Instant::now();
         self.probe(&call).await?;
         let mut preflight =
@@ -121,6 +119,23 @@ impl RedisBackend {
             ),
         }
         Ok(preflight)
+    }
+
+    /// A probe that was answered. One of several servers may be away, and with it the place of a
+    /// probe: the others serve their jobs, and a node may start.
+    async fn answered_probe(&self) -> Result<Call, BackendError> {
+        let mut number = 0;
+        loop {
+            let name = if number == 0 { PREFLIGHT.into() } else { format!("{PREFLIGHT}-{number}") };
+            let probe = JobId::new(name).map_err(|_| malformed(PREFLIGHT, "no job id"))?;
+            let call = locks::inspect(&self.namespace.of(&probe));
+            number += 1;
+            match self.probe(&call).await {
+                Ok(()) => return Ok(call),
+                Err(error) if error.is_retryable() && number < self.wire.probes() => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     async fn probe(&self, call: &Call) -> Result<(), BackendError> {

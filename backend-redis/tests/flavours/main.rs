@@ -7,4 +7,5 @@ mod bench;
 mod cluster;
 mod secure;
 mod sentinel;
+mod silence;
 mod tls;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tidelock::{Acquisition, ErrorKind, LockBackend};
 use tidelock_tests::servers::{RedisServer, RedisSettings};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
 use crate::bench::{admin, ask, at, begin, fresh, granted, ms, say};
@@ -143,16 +144,20 @@ async fn scripts_forgotten_over_and_over_cost_no_call() {
     let server = RedisServer::start(RedisSettings::new());
     let mut admin = admin(&server.url()).await;
     let backend = at(&server.url());
-    let storm = tokio::spawn(async move {
+    let forgetting = async {
         for _ in 0..2_000 {
             say(&mut admin, "SCRIPT FLUSH").await;
         }
-    });
-    let mut second = 1;
-    while !storm.is_finished() {
-        let answer = begin(&backend, &ask("job", second)).await.unwrap();
-        second += 1;
-        assert!(matches!(answer, Acquisition::Granted(_) | Acquisition::Held(_)), "{answer:?}");
+    };
+    let asking = async {
+        for second in 1.. {
+            let answer = begin(&backend, &ask("job", second)).await.unwrap();
+            assert!(matches!(answer, Acquisition::Granted(_) | Acquisition::Held(_)), "{answer:?}");
+        }
+    };
+    tokio::select! {
+        () = forgetting => {}
+        () = asking => {}
     }
 }
 
@@ -160,15 +165,13 @@ async fn scripts_forgotten_over_and_over_cost_no_call() {
 async fn thousands_of_calls_at_once_are_all_answered() {
     let server = RedisServer::start(RedisSettings::new());
     let backend = fresh().operation_timeout(ms(10_000)).connect(&server.url()).await.unwrap();
-    let mut calls = Vec::new();
+    let mut calls = JoinSet::new();
     for number in 0..5_000 {
         let (backend, request) = (backend.clone(), ask(&format!("job-{}", number % 50), 1));
-        calls.push(tokio::spawn(async move { begin(&backend, &request).await.unwrap() }));
+        calls.spawn(async move { begin(&backend, &request).await.unwrap() });
     }
-    let mut grants = 0;
-    for call in calls {
-        grants += usize::from(matches!(call.await.unwrap(), Acquisition::Granted(_)));
-    }
+    let answers = calls.join_all().await;
+    let grants = answers.iter().filter(|answer| matches!(answer, Acquisition::Granted(_))).count();
     assert_eq!(grants, 50);
 }
 
