@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
 
 use etcd_client::Error as Driver;
 use tidelock::{BackendError, ErrorKind};
@@ -85,6 +86,7 @@ fn classify(error: &Driver) -> (ErrorKind, Reach) {
         }
         // A keep-alive whose stream ended before its answer.
         Driver::LeaseKeepAliveError(_) | Driver::WatchError(_) => (Unavailable, Reach::Unknown),
+        Driver::TransportError(_) if speaks_otherwise(error) => (Misconfigured, Reach::Refused),
         Driver::TransportError(_) => {
             let reach = if never_sent(error) { Reach::NotSent } else { Reach::Unknown };
             (Unavailable, reach)
@@ -110,6 +112,9 @@ fn of_status(status: &Status) -> (ErrorKind, Reach) {
     if let Some(meaning) = of_words(words) {
         return meaning;
     }
+    if speaks_otherwise(status) {
+        return (Misconfigured, Reach::Refused);
+    }
     match status.code() {
         Code::Unavailable if never_sent(status) => (Unavailable, Reach::NotSent),
         Code::Unavailable | Code::Unknown | Code::Aborted => (Unavailable, Reach::Unknown),
@@ -130,7 +135,7 @@ fn of_status(status: &Status) -> (ErrorKind, Reach) {
 /// What the texts mean that a server puts into its answers. They are fixed (`rpctypes`).
 fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
     use ErrorKind::{Denied, Malformed, Misconfigured, Unavailable};
-    const WORDS: [(&str, ErrorKind, Reach); 21] = [
+    const WORDS: [(&str, ErrorKind, Reach); 22] = [
         ("requested lease not found", Unavailable, Reach::NoLease),
         ("required revision has been compacted", Unavailable, Reach::Compacted),
         // Full: that passes, but not in a moment.
@@ -147,6 +152,7 @@ fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
         // The store of users has changed since the token was made, or the token's time is over. The
         // driver asks for another one where a call fails, but not where a keep-alive does.
         ("revision of auth store is old", Unavailable, Reach::OldToken),
+        ("revision in header is old", Unavailable, Reach::OldToken), // the same, from a later server
         ("invalid auth token", Unavailable, Reach::OldToken),
         ("authentication failed", Denied, Reach::Refused),
         ("user name is empty", Denied, Reach::Refused),
@@ -169,6 +175,20 @@ fn never_sent(error: &(dyn Error + 'static)) -> bool {
         }
         let words = error.to_string();
         if words.contains("tcp connect error") || words.contains("dns error") {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}
+
+/// What TLS says of a certificate, or of a server that speaks something else.
+fn speaks_otherwise(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<io::Error>()
+            && error.kind() == io::ErrorKind::InvalidData
+        {
             return true;
         }
         next = error.source();
@@ -229,7 +249,7 @@ mod tests {
             (
                 Code::Unauthenticated,
                 "etcdserver: invalid auth token",
-                (Unavailable, Reach::Passing),
+                (Unavailable, Reach::OldToken),
             ),
             (Code::PermissionDenied, "etcdserver: permission denied", (Denied, Reach::Refused)),
             (Code::InvalidArgument, "news of a later server", (Malformed, Reach::Refused)),
