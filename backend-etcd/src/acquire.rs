@@ -52,8 +52,12 @@ impl Ask<'_> {
         }
         match (self.request.intent, self.request.occurrence) {
             (Intent::Skip(reason), Some(tick)) => Ok((self.skip(tick, reason).await?, None)),
-            // A manual run has no tick that could be skipped.
+            // A manual run has no tick that could be skipped, but it may have been granted before.
             (Intent::Skip(reason), None) => {
+                let state = self.look().await?;
+                if let Says::Mine(lock) = state.says(self.request) {
+                    return self.granted_again(&state, &lock).await.map(|told| (told, None));
+                }
                 Ok((Acquisition::Consumed(Consumed::new(reason, None, None)), None))
             }
             _ => self.take().await,
