@@ -41,6 +41,8 @@ pub(crate) enum Reach {
     NotSent,
     /// The server did nothing, and it passes: it may be asked again after a moment.
     Passing,
+    /// The token that it bore is of no use any more: with another one it may be asked again.
+    OldToken,
     /// The server did nothing, and would not a moment later.
     Refused,
     /// The lease that it named is not there; nothing was done.
@@ -142,10 +144,10 @@ fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
         ("server stopped", Unavailable, Reach::Unknown),
         ("unhealthy cluster", Unavailable, Reach::Passing),
         ("rpc not supported for learner", Misconfigured, Reach::Refused),
-        // The store of users has changed since the token was made, or the token's time is over:
-        // the driver asks for another one and repeats the call; what comes through may be repeated.
-        ("revision of auth store is old", Unavailable, Reach::Passing),
-        ("invalid auth token", Unavailable, Reach::Passing),
+        // The store of users has changed since the token was made, or the token's time is over. The
+        // driver asks for another one where a call fails, but not where a keep-alive does.
+        ("revision of auth store is old", Unavailable, Reach::OldToken),
+        ("invalid auth token", Unavailable, Reach::OldToken),
         ("authentication failed", Denied, Reach::Refused),
         ("user name is empty", Denied, Reach::Refused),
         ("permission denied", Denied, Reach::Refused),
