@@ -105,7 +105,7 @@ impl Ask<'_> {
                         loan.forget();
                         continue;
                     }
-                    Reach::NotSent | Reach::Passing | Reach::Refused => {
+                    Reach::NotSent | Reach::Passing | Reach::OldToken | Reach::Refused => {
                         loan.give_back();
                         return Err(failure.error);
                     }

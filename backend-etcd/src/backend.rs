@@ -148,9 +148,15 @@ impl Backend for EtcdBackend {
         if let Acquisition::Granted(grant) = &begun.acquisition {
             // Which runs these are is known only after the step that names them.
             begun.unclosed.clone_from(&grant.abandoned);
-        }
-        if let Some(runs) = runs {
-            self.tidy(&running.job, Part::Runs, runs).await;
+            match runs {
+                Some(runs) => self.tidy(&running.job, Part::Runs, runs).await,
+                None => {
+                    // Granted before, perhaps by an `acquire`, which stores none.
+                    let mut record = running.clone();
+                    record.token = Some(grant.lease.token);
+                    begun.unsaved = self.save_record(&record).await.err();
+                }
+            }
         }
         Ok(answer(begun))
     }

@@ -130,7 +130,7 @@ impl Wire {
         let deadline = Instant::now() + within;
         // A member that hangs leaves time to ask another one.
         let share = if repeat == Repeat::Safe && self.count() > 1 { within / 2 } else { within };
-        let (mut wait, mut asked) = (FIRST_WAIT, 0);
+        let (mut wait, mut asked, mut renewed) = (FIRST_WAIT, 0, false);
         loop {
             let until = (Instant::now() + share).min(deadline);
             let failure = match self.send(operation, until, &call).await {
@@ -138,12 +138,15 @@ impl Wire {
                 Err(failure) => failure,
             };
             let again = match failure.reach {
-                Reach::NotSent | Reach::Passing => true,
+                Reach::NotSent | Reach::Passing | Reach::OldToken => true,
                 Reach::Unknown => repeat == Repeat::Safe && failure.error.is_retryable(),
                 Reach::Refused | Reach::NoLease | Reach::Compacted => false,
             };
             if !again || Instant::now() >= deadline {
                 return Err(failure);
+            }
+            if failure.reach == Reach::OldToken && !std::mem::replace(&mut renewed, true) {
+                continue; // with the new one, at once
             }
             asked += 1;
             if asked % self.count() == 0 {
@@ -186,7 +189,7 @@ impl Wire {
             }
             Ok(Ok(known)) => known,
         };
-        match timeout_at(until, call(client)).await {
+        match timeout_at(until, call(client.clone())).await {
             Ok(Ok(value)) => {
                 self.answered(place);
                 Ok(value)
@@ -195,6 +198,13 @@ impl Wire {
                 let failure = failed(operation, error);
                 match failure.reach {
                     Reach::NotSent | Reach::Passing | Reach::Unknown => self.leave(place),
+                    Reach::OldToken => {
+                        self.answered(place);
+                        let refreshed = timeout_at(until, client.refresh_token()).await;
+                        if let Ok(Err(error)) = refreshed {
+                            return Err(failed(operation, error));
+                        }
+                    }
                     Reach::Refused | Reach::NoLease | Reach::Compacted => self.answered(place),
                 }
                 Err(failure)

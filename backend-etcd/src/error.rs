@@ -41,6 +41,8 @@ pub(crate) enum Reach {
     NotSent,
     /// The server did nothing, and it passes: it may be asked again after a moment.
     Passing,
+    /// The token that it bore is of no use any more: with another one it may be asked again.
+    OldToken,
     /// The server did nothing, and would not a moment later.
     Refused,
     /// The lease that it named is not there; nothing was done.
@@ -128,7 +130,7 @@ fn of_status(status: &Status) -> (ErrorKind, Reach) {
 /// What the texts mean that a server puts into its answers. They are fixed (`rpctypes`).
 fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
     use ErrorKind::{Denied, Malformed, Misconfigured, Unavailable};
-    const WORDS: [(&str, ErrorKind, Reach); 21] = [
+    const WORDS: [(&str, ErrorKind, Reach); 23] = [
         ("requested lease not found", Unavailable, Reach::NoLease),
         ("required revision has been compacted", Unavailable, Reach::Compacted),
         // Full: that passes, but not in a moment.
@@ -142,10 +144,11 @@ fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
         ("server stopped", Unavailable, Reach::Unknown),
         ("unhealthy cluster", Unavailable, Reach::Passing),
         ("rpc not supported for learner", Misconfigured, Reach::Refused),
-        // The store of users has changed since the token was made, or the token's time is over:
-        // the driver asks for another one and repeats the call; what comes through may be repeated.
-        ("revision of auth store is old", Unavailable, Reach::Passing),
-        ("invalid auth token", Unavailable, Reach::Passing),
+        // The store of users has changed since the token was made, or the token's time is over. The
+        // driver asks for another one where a call fails, but not where a keep-alive does.
+        ("revision of auth store is old", Unavailable, Reach::OldToken),
+        ("revision in header is old", Unavailable, Reach::OldToken), // etcd 3.5, now and then
+        ("invalid auth token", Unavailable, Reach::OldToken),
         ("authentication failed", Denied, Reach::Refused),
         ("user name is empty", Denied, Reach::Refused),
         ("permission denied", Denied, Reach::Refused),
@@ -154,6 +157,8 @@ fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
         ("too many operations in txn", Misconfigured, Reach::Refused),
         ("corrupt cluster", Malformed, Reach::Refused),
         ("cluster ID mismatch", Misconfigured, Reach::Refused),
+        // Of this side's own making, when a connection comes up; another member may do better.
+        ("invalid peer certificate", Misconfigured, Reach::NotSent),
     ];
     WORDS.iter().find(|(word, ..)| text.contains(word)).map(|&(_, kind, reach)| (kind, reach))
 }

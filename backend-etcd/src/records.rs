@@ -2,8 +2,8 @@
 //!
 //! A record is a text, `state place count saved token ended rest`: as
 //! [`RecordText`](tidelock::stored::RecordText) has it, with `saved` the milliseconds since 1970 at
-//! which it was written; `-` for a place that is the key's own creation; and `@` for a token that
-//! is: the record of a run is created by the very transaction that grants it.
+//! which it was written; `-` for a place that is the key's creation; and `@` for a token that is its
+//! last change: the record of a run is written by the very transaction that grants it.
 
 use etcd_client::{Compare, CompareOp, GetOptions, SortOrder, SortTarget, Txn, TxnOp};
 use tidelock::stored::{NONE, RecordText};
@@ -13,7 +13,7 @@ use crate::acquire::{absent, counting};
 use crate::keys::{self, Keys, Part};
 use crate::reply::{Entry, Reply};
 
-/// The token of a record that was created with its grant.
+/// The token of a record that was written with its grant.
 const OWN: &str = "@";
 
 /// Where records of that state stand.
@@ -55,7 +55,7 @@ pub(crate) fn read(job: &JobId, entry: &Entry) -> Option<Stored> {
     let text = RecordText::new(state, if own { NONE } else { token }, count, ended, rest);
     let mut record = text.record(job, run_id)?;
     if own {
-        record.token = Some(FencingToken::new(entry.created));
+        record.token = Some(FencingToken::new(entry.changed));
     }
     let place = if place == NONE { entry.created } else { place.parse().ok()? };
     Some(Stored { record, place, saved: saved.parse().ok()? })
@@ -66,11 +66,13 @@ pub(crate) fn count(keys: &Keys, part: Part) -> TxnOp {
     TxnOp::get(keys.all(part), Some(counting(keys, part)))
 }
 
-/// The record of a run with its grant. One that is there by now stays: it knows more.
+/// The record of a run with its grant. One that tells of an end stays: it knows more.
 pub(crate) fn store_running(keys: &Keys, record: &Record, saved: i64) -> TxnOp {
     let (here, there) = places(keys, record, Part::Runs);
-    let put = TxnOp::put(here.clone(), write(record, None, saved, true), None);
-    TxnOp::txn(Txn::new().when([absent(here), absent(there)]).and_then([put]))
+    let put = || TxnOp::put(here.clone(), write(record, None, saved, true), None);
+    let again = Txn::new().when(starts(&here, "running ")).and_then([put()]);
+    let first = Txn::new().when([absent(here.clone()), absent(there)]).and_then([put()]);
+    TxnOp::txn(first.or_else([TxnOp::txn(again)]))
 }
 
 /// Stores a record where what is there yields to it, in one step. Where that takes more than
@@ -229,7 +231,7 @@ mod tests {
         let mut written = record(RunState::Failed).with_error("\0 é");
         let own = read(&written.job, &entry(write(&written, None, 99, true))).unwrap();
         assert_eq!((own.place, own.saved), (12, 99));
-        assert_eq!(own.record.token, Some(FencingToken::new(12)));
+        assert_eq!(own.record.token, Some(FencingToken::new(15)));
         written.token = Some(FencingToken::new(8));
         let moved = read(&written.job, &entry(write(&written, Some(8), 99, false))).unwrap();
         assert_eq!((moved.place, moved.record), (8, written));

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use tokio::io::{AsyncRead, AsyncWrite};
+#[cfg(not(feature = "tls"))]
 use tokio::net::TcpStream;
 
 /// A connection in TLS.

@@ -7,6 +7,7 @@
 mod bench;
 mod combined;
 mod compaction;
+mod counting;
 mod full;
 mod leases;
 mod members;
