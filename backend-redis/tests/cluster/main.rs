@@ -3,6 +3,7 @@
 #![cfg(feature = "cluster")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
+mod lasting;
 mod members;
 
 use std::time::Duration;
