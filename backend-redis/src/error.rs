@@ -100,6 +100,12 @@ fn of_io(error: &RedisError) -> (ErrorKind, Then) {
     if error.is_timeout() {
         return (ErrorKind::Timeout, Then::GiveUp);
     }
+    // A Cluster of which no member took the connection: why the last did not stands in its words.
+    if let Some(meaning @ (ErrorKind::Denied | ErrorKind::Misconfigured, _)) =
+        of_words(error.detail().unwrap_or_default())
+    {
+        return meaning;
+    }
     let kind = error
         .source()
         .and_then(|source| source.downcast_ref::<Arc<dyn Error + Send + Sync>>())
