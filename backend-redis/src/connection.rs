@@ -123,7 +123,11 @@ impl Wire {
             .set_connection_timeout(Some(self.timeouts.connect))
             .set_response_timeout(Some(response));
         let client = self.origin.client().await?;
-        client.get_multiplexed_async_connection_with_config(&config).await
+        // Boxed without its type: those of the driver's futures nest too deep for a compiler that
+        // has to look through them in every program.
+        let open: Pin<Box<dyn Future<Output = _> + Send + '_>> =
+            Box::pin(client.get_multiplexed_async_connection_with_config(&config));
+        open.await
     }
 
     /// Lets go of the connection of that number; the next call opens another. One to several servers

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use tidelock::stored::{read_tick, tick_text, token_text};
 use tidelock::{
     AcquireRequest, Acquisition, Answer, BackendError, Clear, Consumed, FencingToken, Grant,
     HeldBy, Holder, IfHeld, Intent, Lease, LockKey, LockState, Mark, MarkPoint, Moved, Occurrence,
@@ -12,7 +13,7 @@ use tidelock::{
 use crate::keys::{Keys, Part};
 use crate::reply::{Fields, Reply, microseconds};
 use crate::script::{self, Call, Script};
-use crate::text::{node_json, read_tick, tick_text, token_text};
+use crate::text::node_json;
 
 const LOCKS: [Part; 3] = [Part::Lock, Part::Mark, Part::Open];
 

@@ -1,12 +1,13 @@
 //! Records: their part of the calls, and the answers.
 
+use tidelock::stored::RecordText;
 use tidelock::{BackendError, JobId, Record, RecordQuery};
 
 use crate::config::Limits;
 use crate::keys::{Namespace, Part};
 use crate::reply::Reply;
 use crate::script::{self, Call};
-use crate::text::{self, RecordText};
+use crate::text;
 
 pub(crate) fn save(namespace: &Namespace, limits: Limits, record: &Record) -> Call {
     let call = Call::new(&script::SAVE, &namespace.of(&record.job), &Part::HISTORY);
@@ -20,13 +21,18 @@ pub(crate) fn with_limits(call: Call, limits: Limits) -> Call {
 
 /// A record with its run, as `save` and `finish` take it.
 pub(crate) fn with_record(call: Call, record: &Record) -> Call {
-    let RecordText { state, token, count, ended, rest } = text::write(record);
-    call.arg(record.run_id.to_string()).arg(state).arg(token).arg(count).arg(ended).arg(rest)
+    let text = RecordText::of(record);
+    call.arg(record.run_id.to_string())
+        .arg(text.state)
+        .arg(text.token)
+        .arg(text.count)
+        .arg(text.ended)
+        .arg(text.rest)
 }
 
 /// A record whose run and token the script knows already, as `begin` takes it.
 pub(crate) fn with_running(call: Call, record: &Record) -> Call {
-    let text = text::write(record);
+    let text = RecordText::of(record);
     call.arg(text.state).arg(text.count).arg(text.ended).arg(text.rest)
 }
 

@@ -56,7 +56,7 @@
 //! # Your own backend
 //!
 //! Implement [`LockBackend`] and [`RecordStore`] along their numbered contracts, and hand both to
-//! [`Scheduler::combined`]. The crate `tidelock-tests` has the conformance suite that proves each
+//! [`Scheduler::combined`]. [`stored`] writes records as texts. The crate `tidelock-tests` has the conformance suite that proves each
 //! line.
 
 mod backend;
@@ -85,6 +85,7 @@ pub use lock::{
     Taken,
 };
 pub use occurrence::Occurrence;
+pub use record::stored;
 pub use record::{Record, RecordQuery, RecordStore, RunState, RunStateError, SkipReason, TickSpan};
 pub use run_id::{Holder, RunId, RunIdError};
 pub use schedule::{

@@ -2,6 +2,7 @@
 //!
 //! - [`conformance`](mod@conformance): what makes a backend one, as named tests for any backend,
 //!   yours too.
+//! - `differential` (feature): random calls to a backend and to the memory backend, compared.
 //! - [`Faults`]: a node's way to a backend, with failures, delays and lost replies, scripted or by
 //!   a seed; its [`Link`] cuts the node off.
 //! - [`NodeSpawner`]: freezes or kills a node whole.
@@ -9,9 +10,13 @@
 //! - [`TestClock`]: a clock with skew, drift and steps, over tokio's time.
 
 pub mod conformance;
+#[cfg(feature = "differential")]
+pub mod differential;
 pub mod faults;
 pub mod fleet;
 mod link;
+#[cfg(any(feature = "redis", feature = "etcd"))]
+pub mod live;
 #[cfg(any(feature = "redis", feature = "etcd"))]
 pub mod processes;
 #[cfg(any(feature = "redis", feature = "etcd"))]

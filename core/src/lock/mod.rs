@@ -41,7 +41,8 @@ use crate::{Answer, BackendError};
 /// 3. The occurrence is not newer than the mark: `AlreadyTaken`, with the mark, and whether the run
 ///    that moved it still holds the lock.
 /// 4. It is further ahead of the backend's own clock than `max_ahead`: `TooEarly`. (A backend
-///    without a clock never answers so.)
+///    without a clock answers so only for what is seconds more ahead of a clock that it sees by
+///    other ways, or never.)
 /// 5. The intent is `Skip`: the mark moves, held lock or not, and nothing else: `Consumed`.
 /// 6. The lock is held by another: `Held`, and nothing has changed; with
 ///    [`IfHeld::Consume`], once the backend's clock has reached the occurrence (a backend without
@@ -87,7 +88,8 @@ use crate::{Answer, BackendError};
 pub trait LockBackend: Debug + Send + Sync + 'static {
     /// Whether answers carry a clock of the backend's own.
     ///
-    /// Without one, nothing is ever `TooEarly`, and the scheduler itself waits before it consumes.
+    /// Without one, little or nothing is ever `TooEarly`, and the scheduler itself waits before it
+    /// consumes.
     fn has_clock(&self) -> bool;
 
     /// Asks for one occurrence.

@@ -4,6 +4,7 @@ mod query;
 #[expect(clippy::module_inception, reason = "the file is named for its type, like all others")]
 mod record;
 mod state;
+pub mod stored;
 mod text;
 
 use std::fmt::Debug;

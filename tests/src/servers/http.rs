@@ -11,9 +11,10 @@ pub(super) fn read(port: u16, path: &str) -> Result<String, Error> {
     ask(port, &format!("GET {path} HTTP/1.0\r\n\r\n"))
 }
 
-/// The body of the answer to a JSON text.
-pub(super) fn post(port: u16, path: &str, json: &str) -> Result<String, Error> {
-    ask(port, &format!("POST {path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{json}", json.len()))
+/// The body of the answer to a JSON text, sent with more lines in its head.
+pub(super) fn post(port: u16, path: &str, head: &str, json: &str) -> Result<String, Error> {
+    let length = json.len();
+    ask(port, &format!("POST {path} HTTP/1.0\r\n{head}Content-Length: {length}\r\n\r\n{json}"))
 }
 
 // Of version 1.0: its answers end with the connection and come in one piece.
@@ -29,10 +30,4 @@ fn ask(port: u16, request: &str) -> Result<String, Error> {
         return Ok(body.to_owned());
     }
     Err(Error::other(answer))
-}
-
-/// The text that stands under a name in a JSON text, at its first place.
-pub(super) fn field<'a>(json: &'a str, name: &str) -> Option<&'a str> {
-    let (_, rest) = json.split_once(&format!("\"{name}\":\""))?;
-    rest.split('"').next()
 }

@@ -7,6 +7,8 @@ mod container;
 mod etcd;
 #[cfg(feature = "etcd")]
 mod http;
+#[cfg(feature = "etcd")]
+mod json;
 mod name;
 mod origin;
 mod place;
@@ -19,6 +21,8 @@ mod redis;
 pub use certificates::Certificates;
 #[cfg(feature = "etcd")]
 pub use etcd::{EtcdCluster, EtcdServer, EtcdSettings};
+#[cfg(feature = "etcd")]
+pub use json::{base64, json_text};
 pub use name::namespace;
 pub use proxy::{Proxy, Way};
 #[cfg(feature = "redis")]

@@ -73,8 +73,8 @@ async fn hours_ahead(bench: &Bench, hours: i64) -> tidelock::Occurrence {
     bench.tick_in(SignedDuration::from_hours(hours)).await
 }
 
-/// A node whose clock is far ahead takes no tick before its time. (Without a clock the backend
-/// cannot tell, and grants it.)
+/// A node whose clock is far ahead takes no tick before its time. (A backend without a clock in its
+/// answers may not be able to tell, and grants it then.)
 pub async fn lock_04_too_far_ahead_of_the_backends_clock_is_too_early_and_changes_nothing(
     suite: Suite,
 ) {
@@ -83,8 +83,7 @@ pub async fn lock_04_too_far_ahead_of_the_backends_clock_is_too_early_and_change
     let tick = hours_ahead(&bench, 1).await;
     let request = bench.ask_for(&key("job"), "a", Some(tick));
     let answer = bench.begin(&request).await;
-    if !bench.backend.has_clock() {
-        assert!(matches!(answer, Acquisition::Granted(_)), "{answer:?}");
+    if !bench.backend.has_clock() && matches!(answer, Acquisition::Granted(_)) {
         return;
     }
     let Acquisition::TooEarly { by } = answer else {
@@ -105,7 +104,8 @@ pub async fn lock_04_a_skip_can_be_too_early_too(suite: Suite) {
     skip.intent = Intent::Skip(SkipReason::Misfire);
     let answer = bench.begin(&skip).await;
     let refused = matches!(answer, Acquisition::TooEarly { .. });
-    assert_eq!(refused, bench.backend.has_clock(), "{answer:?}");
+    let unable = !bench.backend.has_clock() && matches!(answer, Acquisition::Consumed(_));
+    assert!(refused || unable, "{answer:?}");
 }
 
 /// What was too early is granted after the time that the answer told.
@@ -119,7 +119,7 @@ pub async fn lock_04_what_was_too_early_is_granted_when_it_said(suite: Suite) {
     request.max_ahead = Duration::from_millis(300);
     let answer = bench.begin(&request).await;
     if let Acquisition::TooEarly { by } = answer {
-        assert!(bench.backend.has_clock() && by <= wait + bench.slack);
+        assert!(by <= wait + bench.slack, "{by:?}");
         tokio::time::sleep(by + bench.slack).await;
         bench.granted(&request).await;
     } else {

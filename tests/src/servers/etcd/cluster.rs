@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::member::{Member, has_binary};
 use super::{EtcdServer, EtcdSettings, HELP, Origin};
-use crate::servers::http::field;
+use crate::servers::json::json_text;
 use crate::servers::place::wait_until;
 
 /// A cluster of three members, of the test's own. It ends with this process.
@@ -72,7 +72,8 @@ impl EtcdCluster {
             found.set(self.running(true).find(|&number| {
                 let status = self.status(number);
                 let status = status.as_deref().unwrap_or_default();
-                field(status, "leader").is_some_and(|id| Some(id) == field(status, "member_id"))
+                json_text(status, "leader")
+                    .is_some_and(|id| Some(id) == json_text(status, "member_id"))
             }));
             found.get().is_some()
         });
@@ -86,14 +87,14 @@ impl EtcdCluster {
     /// When one of the two does not answer.
     pub fn move_leader(&self, to: usize) {
         let status = self.status(to).expect("a member that answers");
-        let id = field(&status, "member_id").expect("its id");
+        let id = json_text(&status, "member_id").expect("its id");
         let leader = self.member(self.leader());
         leader.post("maintenance/transfer-leadership", &format!(r#"{{"targetID":"{id}"}}"#));
     }
 
     fn status(&self, number: usize) -> Option<String> {
         let port = self.member(number).address().port();
-        crate::servers::http::post(port, "/v3/maintenance/status", "{}").ok()
+        crate::servers::http::post(port, "/v3/maintenance/status", "", "{}").ok()
     }
 
     fn running(&self, is_running: bool) -> impl Iterator<Item = usize> {

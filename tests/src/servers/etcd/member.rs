@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::EtcdSettings;
 use crate::servers::http;
+use crate::servers::json::json_text;
 use crate::servers::origin::variable;
 use crate::servers::place::{Place, has_program, wait_until};
 use crate::servers::ports::free_port;
@@ -87,5 +88,5 @@ pub(super) fn has_binary() -> bool {
 /// Whether a server there answers and knows a leader.
 pub(super) fn is_healthy(port: u16) -> bool {
     let answer = http::read(port, "/health");
-    answer.is_ok_and(|answer| http::field(&answer, "health") == Some("true"))
+    answer.is_ok_and(|answer| json_text(&answer, "health") == Some("true"))
 }

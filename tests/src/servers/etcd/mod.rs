@@ -160,7 +160,16 @@ impl EtcdServer {
     ///
     /// When the answer is an error, and where the server speaks TLS, whose gateway does not.
     pub fn post(&self, path: &str, json: &str) -> String {
-        let answer = http::post(self.address().port(), &format!("/v3/{path}"), json);
+        self.post_with("", path, json)
+    }
+
+    /// The same of a user, by a token of hers.
+    pub fn post_as(&self, token: &str, path: &str, json: &str) -> String {
+        self.post_with(&format!("Authorization: {token}\r\n"), path, json)
+    }
+
+    fn post_with(&self, head: &str, path: &str, json: &str) -> String {
+        let answer = http::post(self.address().port(), &format!("/v3/{path}"), head, json);
         answer.unwrap_or_else(|error| panic!("{path} {json}: {error}"))
     }
 

@@ -112,6 +112,11 @@ impl Proxy {
         lock(&self.shared.state).cut = count;
     }
 
+    /// How many of them have not been cut yet.
+    pub fn still_to_cut(&self) -> usize {
+        lock(&self.shared.state).cut
+    }
+
     /// The names of the commands that clients of Redis sent, in order, since they were last taken; what a
     /// connection begins with is left out.
     pub fn take_commands(&self) -> Vec<String> {

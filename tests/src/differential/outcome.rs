@@ -10,17 +10,25 @@ use tidelock::{
 /// Starts that tests make up are in the first year of the clock.
 const YEAR: SignedDuration = SignedDuration::from_hours(365 * 24);
 
-/// Tokens in the order they came, since their numbers are made of a clock.
+/// Tokens in the order they came, since their numbers are made of a clock, or of a store's count.
 #[derive(Debug, Default)]
-pub(crate) struct Tokens(BTreeMap<FencingToken, usize>);
+pub(super) struct Tokens {
+    names: BTreeMap<FencingToken, usize>,
+    /// Whether both tell their clocks.
+    clocks: bool,
+}
 
 impl Tokens {
-    fn name(&mut self, token: FencingToken) -> usize {
-        let next = self.0.len();
-        *self.0.entry(token).or_insert(next)
+    pub(super) fn new(clocks: bool) -> Self {
+        Self { names: BTreeMap::new(), clocks }
     }
 
-    pub(crate) fn acquisition(&mut self, acquisition: &Acquisition) -> String {
+    fn name(&mut self, token: FencingToken) -> usize {
+        let next = self.names.len();
+        *self.names.entry(token).or_insert(next)
+    }
+
+    pub(super) fn acquisition(&mut self, acquisition: &Acquisition) -> String {
         match acquisition {
             Acquisition::Granted(grant) => {
                 let token = self.name(grant.lease.token);
@@ -31,7 +39,10 @@ impl Tokens {
             Acquisition::AlreadyTaken(taken) => {
                 format!("taken {} {}", self.mark(&taken.mark), taken.running)
             }
-            Acquisition::TooEarly { by } => format!("early by {} s", by.as_secs() / 10),
+            Acquisition::TooEarly { by } if self.clocks => {
+                format!("early by {} s", by.as_secs() / 10)
+            }
+            Acquisition::TooEarly { .. } => "early".into(),
             Acquisition::Held(held) => {
                 format!("held {} {} {}", held.holder, held.run_id, held.node)
             }
@@ -51,7 +62,7 @@ impl Tokens {
             mark.holder,
             mark.run_id,
             mark.node,
-            mark.at.is_some()
+            mark.at.is_some() && self.clocks
         )
     }
 
@@ -63,14 +74,14 @@ impl Tokens {
         runs.iter().map(one).collect()
     }
 
-    pub(crate) fn state(&mut self, state: &LockState) -> String {
+    pub(super) fn state(&mut self, state: &LockState) -> String {
         let mark = state.mark.as_ref().map(|mark| self.mark(mark));
         let token = state.token.map(|token| self.name(token));
         let held = state.held.as_ref().map(|held| format!("{} {}", held.holder, held.run_id));
         format!("{mark:?} {token:?} {held:?} {:?}", self.open(&state.open_runs))
     }
 
-    pub(crate) fn history(&mut self, records: &[Record]) -> Vec<String> {
+    pub(super) fn history(&mut self, records: &[Record]) -> Vec<String> {
         let one = |record: &Record| {
             let mut record = record.clone();
             let token = record.token.take().map(|token| self.name(token));
@@ -85,6 +96,6 @@ impl Tokens {
     }
 }
 
-pub(crate) fn release(release: Release) -> String {
+pub(super) fn release(release: Release) -> String {
     format!("{release:?}")
 }

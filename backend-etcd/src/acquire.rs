@@ -1,0 +1,227 @@
+//! Asking for a tick: one transaction, which looks and takes in one step.
+
+use etcd_client::{Compare, CompareOp, DeleteOptions, GetOptions, PutOptions, Txn, TxnOp};
+use tidelock::{
+    AcquireRequest, Acquisition, BackendError, Consumed, ErrorKind, FencingToken, Grant, IfHeld,
+    Intent, MarkPoint, Occurrence, Record,
+};
+use tokio::time::Instant;
+
+use crate::EtcdBackend;
+use crate::calls::Repeat;
+use crate::error::{BACKEND, Odd, Reach};
+use crate::keys::{Keys, Part};
+use crate::leases::{EtcdLease, Lent};
+use crate::loan::Loan;
+use crate::reply::{Found, Reply};
+use crate::state::{self, Says, State, look, newest_marks, open_runs};
+use crate::{records, text};
+
+/// How often a request is sent anew when the state changed under it, or its lease was gone.
+const TRIES: u32 = 4;
+
+/// A request on its way.
+pub(crate) struct Ask<'a> {
+    pub(crate) backend: &'a EtcdBackend,
+    pub(crate) operation: &'static str,
+    pub(crate) request: &'a AcquireRequest,
+    /// The record that a grant stores.
+    pub(crate) running: Option<&'a Record>,
+    pub(crate) keys: Keys,
+}
+
+/// An answer, and how many records of runs there are where one was stored.
+pub(crate) type Told = (Acquisition, Option<u64>);
+
+impl Ask<'_> {
+    pub(crate) async fn answer(&self) -> Result<Told, BackendError> {
+        if let Some(told) = self.settle().await? {
+            return Ok(told);
+        }
+        if let Some(tick) = self.request.occurrence
+            && let Some(by) = self.backend.clock.too_early(tick, self.request.max_ahead).await
+        {
+            let state = self.look().await?;
+            return match state.says(self.request) {
+                Says::Mine(lock) => {
+                    self.granted_again(&state, &lock).await.map(|told| (told, None))
+                }
+                Says::Answer(answer) => Ok((answer, None)),
+                Says::Held(_) | Says::Free => Ok((Acquisition::TooEarly { by }, None)),
+            };
+        }
+        match (self.request.intent, self.request.occurrence) {
+            (Intent::Skip(reason), Some(tick)) => Ok((self.skip(tick, reason).await?, None)),
+            // A manual run has no tick that could be skipped.
+            (Intent::Skip(reason), None) => {
+                Ok((Acquisition::Consumed(Consumed::new(reason, None, None)), None))
+            }
+            _ => self.take().await,
+        }
+    }
+
+    pub(crate) async fn look(&self) -> Result<State, BackendError> {
+        let txn = Txn::new().and_then(look(&self.keys));
+        let mut reply = self.send(Repeat::Safe, txn).await?;
+        State::read(&self.request.key, &mut reply)
+    }
+
+    pub(crate) async fn send(
+        &self,
+        repeat: Repeat,
+        txn: Txn,
+    ) -> Result<Reply, crate::error::Failure> {
+        let response = self.backend.wire.txn(self.operation, repeat, txn).await?;
+        Ok(Reply::new(self.operation, &response))
+    }
+
+    /// Takes the lock and the tick.
+    async fn take(&self) -> Result<Told, BackendError> {
+        for _ in 0..TRIES {
+            let (request, leases) = (self.request, &self.backend.leases);
+            let mut loan = leases.borrow(self.operation, &request.holder, request.ttl).await?;
+            let sent = Instant::now();
+            let txn = self.taking(loan.lease.id);
+            loan.sent();
+            let mut reply = match self.send(Repeat::Never, txn).await {
+                Ok(reply) => reply,
+                Err(failure) => match failure.reach {
+                    Reach::NoLease => {
+                        loan.forget();
+                        continue;
+                    }
+                    Reach::NotSent | Reach::Passing | Reach::OldToken | Reach::Refused => {
+                        loan.give_back();
+                        return Err(failure.error);
+                    }
+                    // The loan is dropped in doubt.
+                    Reach::Unknown | Reach::Compacted => return Err(failure.error),
+                },
+            };
+            if reply.succeeded {
+                return self.granted(loan, sent, &mut reply).await;
+            }
+            loan.give_back();
+            let state = State::read(&request.key, &mut reply)?;
+            match state.says(request) {
+                Says::Mine(lock) => {
+                    return self.granted_again(&state, &lock).await.map(|told| (told, None));
+                }
+                Says::Answer(answer) => return Ok((answer, None)),
+                Says::Held(lock) => {
+                    let consuming = request.if_held == IfHeld::Consume;
+                    if let Some(tick) = request.occurrence.filter(|_| consuming) {
+                        if let Some(answer) = self.consume(tick, &state, &lock).await? {
+                            return Ok((answer, None));
+                        }
+                        continue;
+                    }
+                    let held = self.backend.held(self.operation, &state, &lock).await?;
+                    return Ok((Acquisition::Held(held), None));
+                }
+                Says::Free => return Err(reply.odd("a tick is refused for no reason")),
+            }
+        }
+        Err(self.restless())
+    }
+
+    /// Lines 3 and 6 stand in what is compared: the tick is newer than all that were taken, and the
+    /// lock is free. A job's first tick needs no other way, since there is nothing then.
+    fn taking(&self, lease: i64) -> Txn {
+        let (request, keys) = (self.request, &self.keys);
+        let mut when = vec![absent(keys.lock())];
+        let under = Some(PutOptions::new().with_lease(lease));
+        let mut then = vec![
+            newest_marks(keys, 1),
+            open_runs(keys),
+            TxnOp::put(keys.lock(), text::lock(&request.holder, request.run_id), under),
+            TxnOp::put(keys.token(), request.run_id.to_string(), None),
+            TxnOp::put(keys.run(Part::Open, request.run_id), text::open_run(request), None),
+        ];
+        if let Some(tick) = request.occurrence {
+            when.push(newer_than_all(keys, tick));
+            then.push(TxnOp::put(keys.mark(tick), text::mark(request, None), None));
+        }
+        if let Some(running) = self.running {
+            then.push(records::store_running(keys, running, self.backend.now_ms()));
+            then.push(records::count(keys, Part::Runs));
+        }
+        Txn::new().when(when).and_then(then).or_else(look(keys))
+    }
+
+    async fn granted(
+        &self,
+        loan: Loan,
+        sent: Instant,
+        reply: &mut Reply,
+    ) -> Result<Told, BackendError> {
+        let request = self.request;
+        // Lent before anything else can fail: the lock stands.
+        let Lent { lease, .. } = loan.lend(None);
+        let marks = reply.found()?;
+        let abandoned = state::open(&reply.found()?, reply)?;
+        let mut runs = None;
+        if self.running.is_some() {
+            reply.pass(if request.occurrence.is_some() { 5 } else { 4 });
+            runs = Some(reply.found()?.count);
+        }
+        let previous = self.previous(&marks, reply)?;
+        let token = FencingToken::new(reply.revision);
+        self.backend.leases.lend(&request.holder, Lent { lease, previous });
+        let lease_in_hand = state::lease(request, token);
+        if !lease.is_fresh(request.ttl, sent) && !self.keep_alive(lease).await? {
+            return Ok((Acquisition::Expired(lease_in_hand), runs));
+        }
+        let grant = Grant::new(lease_in_hand, previous, abandoned);
+        Ok((Acquisition::Granted(grant), runs))
+    }
+
+    /// Whether the lease was there.
+    pub(crate) async fn keep_alive(&self, lease: EtcdLease) -> Result<bool, BackendError> {
+        let (wire, sent) = (&self.backend.wire, Instant::now());
+        match wire.keep_alive(self.operation, wire.timeouts.operation, lease.id).await {
+            Ok(()) => {
+                self.backend.leases.renewed(&self.request.holder, lease.id, sent);
+                Ok(true)
+            }
+            Err(failure) if failure.reach == Reach::NoLease => Ok(false),
+            Err(failure) => Err(failure.error),
+        }
+    }
+
+    /// The mark as it was; a manual run passes over no ticks.
+    pub(crate) fn previous(
+        &self,
+        marks: &Found,
+        reply: &Reply,
+    ) -> Result<Option<MarkPoint>, BackendError> {
+        let newest = marks.entries.first().filter(|_| self.request.occurrence.is_some());
+        newest.map(|entry| state::point(entry, reply)).transpose()
+    }
+
+    fn restless(&self) -> BackendError {
+        let error = BackendError::new(ErrorKind::Unavailable, BACKEND, self.operation);
+        error.with_source(Odd("the lock changed hands at each look"))
+    }
+}
+
+/// Deletes the ticks taken before that one.
+pub(crate) fn older_marks(keys: &Keys, before: MarkPoint) -> TxnOp {
+    let until = DeleteOptions::new().with_range(keys.mark(before.occurrence));
+    TxnOp::delete(keys.all(Part::Marks), Some(until))
+}
+
+/// The key is not there.
+pub(crate) fn absent(key: String) -> Compare {
+    Compare::create_revision(key, CompareOp::Equal, 0)
+}
+
+/// No tick was taken that is this one or newer.
+pub(crate) fn newer_than_all(keys: &Keys, tick: Occurrence) -> Compare {
+    absent(keys.mark(tick)).with_range(keys.end(Part::Marks))
+}
+
+/// How many keys a part has.
+pub(crate) fn counting(keys: &Keys, part: Part) -> GetOptions {
+    GetOptions::new().with_range(keys.end(part)).with_count_only()
+}

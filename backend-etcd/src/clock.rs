@@ -1,0 +1,159 @@
+//! The clock of a member, as far as it shows: etcd's calls tell none, but its HTTP answers carry
+//! `Date`, in whole seconds.
+//!
+//! It bounds what a node whose own clock is far ahead can do: a tick that it takes too early is one
+//! that no node runs at its time. A tick that is more than its `max_ahead` and
+//! [two seconds](COARSE) ahead of the member's clock is held back.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tidelock::{Clock, Occurrence, Spawner, SystemClock, TokioSpawner};
+use tokio::time::Instant;
+
+use crate::connection::Wire;
+use crate::http;
+use crate::tls::Tls;
+
+/// What whole seconds, and members that differ a little, may hide.
+const COARSE: SignedDuration = SignedDuration::from_secs(2);
+/// How long a look at the clock serves.
+const SERVES: Duration = Duration::from_secs(60);
+/// A look that is younger is not taken again to make sure.
+const JUST_NOW: Duration = Duration::from_secs(1);
+/// A wall clock that went on by as much more or less than time did has been stepped.
+const STEP: SignedDuration = SignedDuration::from_secs(1);
+/// A node whose own clock is further off writes the member's time into records.
+const FAR_OFF: SignedDuration = SignedDuration::from_secs(10);
+
+/// The members' clock, as last seen.
+pub(crate) struct ServerClock {
+    wire: Arc<Wire>,
+    tls: Tls,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    seen: Option<Seen>,
+    tried: Option<Instant>,
+}
+
+/// One look at the clock.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// What it showed, rounded down to a second.
+    date: Timestamp,
+    /// When it was asked, by tokio's time and by the node's own clock.
+    asked: Instant,
+    asked_wall: Timestamp,
+}
+
+impl Seen {
+    /// The latest that it can show by now: what moves a node's own clock does not move this.
+    fn latest(&self) -> Timestamp {
+        let since = SignedDuration::try_from(self.asked.elapsed()).unwrap_or(SignedDuration::MAX);
+        let coarse = SignedDuration::from_secs(1);
+        self.date.saturating_add(since + coarse).unwrap_or(Timestamp::MAX)
+    }
+
+    fn is_stepped(&self, wall: Timestamp) -> bool {
+        let since = SignedDuration::try_from(self.asked.elapsed()).unwrap_or(SignedDuration::MAX);
+        (wall.duration_since(self.asked_wall) - since).abs() > STEP
+    }
+}
+
+impl ServerClock {
+    pub(crate) fn new(wire: Arc<Wire>, tls: Tls) -> Self {
+        Self { wire, tls, known: Mutex::default() }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// For how long a tick is to be held back; `None` where it is not, or where no member tells.
+    pub(crate) async fn too_early(
+        self: &Arc<Self>,
+        tick: Occurrence,
+        max_ahead: Duration,
+    ) -> Option<Duration> {
+        self.wire.endpoint()?;
+        match self.tried() {
+            None => self.look().await,
+            Some(tried) if tried.elapsed() > SERVES || self.is_stepped() => {
+                self.known().tried = Some(Instant::now());
+                let clock = self.clone();
+                TokioSpawner.spawn(Box::pin(async move { clock.look().await }));
+            }
+            Some(_) => {}
+        }
+        let (_, asked) = self.by(tick, max_ahead)?;
+        if asked.elapsed() > JUST_NOW {
+            // Nothing is held back by a look from before, say, a suspend.
+            self.look().await;
+        }
+        self.by(tick, max_ahead).map(|(by, _)| by)
+    }
+
+    fn by(&self, tick: Occurrence, max_ahead: Duration) -> Option<(Duration, Instant)> {
+        let seen = self.known().seen?;
+        let allowed = SignedDuration::try_from(max_ahead).unwrap_or(SignedDuration::MAX);
+        let ahead = tick.at().duration_since(seen.latest());
+        let by = ahead.saturating_sub(allowed.saturating_add(COARSE));
+        (by > SignedDuration::ZERO).then(|| (by.unsigned_abs(), seen.asked))
+    }
+
+    fn tried(&self) -> Option<Instant> {
+        self.known().tried
+    }
+
+    fn is_stepped(&self) -> bool {
+        let seen = self.known().seen;
+        seen.is_some_and(|seen| seen.is_stepped(SystemClock.now()))
+    }
+
+    /// Asks a member. Whether it tells is seen by [`is_known`](Self::is_known).
+    pub(crate) async fn look(&self) {
+        let Some(endpoint) = self.wire.endpoint().map(str::to_owned) else {
+            return;
+        };
+        let (asked, asked_wall) = (Instant::now(), SystemClock.now());
+        self.known().tried = Some(asked);
+        let within = self.wire.timeouts.connect;
+        match http::get(&endpoint, "/version", &self.tls, within).await {
+            Ok(page) => {
+                let date = page.date;
+                self.known().seen = date.map(|date| Seen { date, asked, asked_wall });
+            }
+            Err(error) => {
+                tracing::debug!(endpoint, error, "the member's clock is not to be seen");
+            }
+        }
+    }
+
+    pub(crate) fn tls(&self) -> &Tls {
+        &self.tls
+    }
+
+    /// Whether a member has told its clock.
+    pub(crate) fn is_known(&self) -> bool {
+        self.known().seen.is_some()
+    }
+
+    /// Milliseconds since 1970 to write into records: by the node's clock, unless that is far off.
+    pub(crate) fn now_ms(&self) -> i64 {
+        let wall = SystemClock.now();
+        let latest = self.known().seen.map(|seen| seen.latest());
+        let off = latest.filter(|latest| wall.duration_since(*latest).abs() > FAR_OFF);
+        off.unwrap_or(wall).as_millisecond()
+    }
+}
+
+impl fmt::Debug for ServerClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerClock").field("known", &*self.known()).finish_non_exhaustive()
+    }
+}

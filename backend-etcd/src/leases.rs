@@ -1,0 +1,250 @@
+//! The pool of etcd's leases: what locks expire with.
+//!
+//! A lease costs the cluster two writes, one when it is granted and one when it ends. A run borrows
+//! one instead, for as long as it holds its lock, and gives it back; the next run of a lock of the
+//! same life borrows it again. What is lent is kept alive by renewals alone, so that a node that is
+//! frozen loses its locks; what is idle is kept alive for a while, and then left to expire.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tidelock::{Holder, MarkPoint, Spawner, TokioSpawner};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::connection::Wire;
+use crate::error::Failure;
+use crate::loan::Loan;
+use crate::warm::keep_warm;
+
+/// The smallest life that every server grants.
+const SHORTEST: u64 = 2;
+/// The largest that a server takes.
+const LONGEST: u64 = 9_000_000_000;
+
+/// A life in whole seconds, as a server grants it.
+pub(crate) fn seconds(ttl: Duration) -> u64 {
+    let whole = ttl.as_secs().saturating_add(u64::from(ttl.subsec_nanos() > 0));
+    whole.clamp(SHORTEST, LONGEST)
+}
+
+/// A lease of the cluster.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EtcdLease {
+    pub(crate) id: i64,
+    pub(crate) seconds: u64,
+    /// When what began its life (the grant, a keep-alive) was sent.
+    pub(crate) sent: Instant,
+}
+
+impl EtcdLease {
+    pub(crate) fn life(&self) -> Duration {
+        Duration::from_secs(self.seconds)
+    }
+
+    /// Whether it lives for as long as a lock of that life asks, counted from now.
+    ///
+    /// The engine drops a handler at 9/10 of the lock's life; this leaves half of what is between.
+    pub(crate) fn is_fresh(&self, ttl: Duration, now: Instant) -> bool {
+        let left = self.life().saturating_sub(now.saturating_duration_since(self.sent));
+        left >= ttl.min(self.life()).mul_f64(0.95)
+    }
+
+    /// Whether it is surely there for a moment more.
+    pub(crate) fn is_usable(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.sent) < self.life().mul_f64(0.8)
+    }
+}
+
+/// A lease that a lock stands under.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lent {
+    pub(crate) lease: EtcdLease,
+    /// The mark as it was: what is older is of no use any more.
+    pub(crate) previous: Option<MarkPoint>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Idle {
+    pub(crate) lease: EtcdLease,
+    /// When it was last lent.
+    pub(crate) used: Instant,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    /// Used last at the end.
+    pub(crate) idle: Vec<Idle>,
+    lent: HashMap<Holder, Lent>,
+    /// Leases of requests whose outcome is unknown.
+    doubtful: HashMap<Holder, EtcdLease>,
+    /// Whether a task keeps the idle ones alive.
+    pub(crate) warming: bool,
+}
+
+/// All leases of a backend.
+pub(crate) struct Leases {
+    pub(crate) wire: Arc<Wire>,
+    pool: Mutex<Pool>,
+    /// Rung when one comes back, which may need to be kept alive sooner than the others.
+    pub(crate) bell: Arc<Notify>,
+}
+
+impl Leases {
+    pub(crate) fn new(wire: Arc<Wire>) -> Self {
+        Self { wire, pool: Mutex::default(), bell: Arc::default() }
+    }
+
+    pub(crate) fn pool(&self) -> MutexGuard<'_, Pool> {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A lease for a lock of that life: an idle one, or a new one.
+    pub(crate) async fn borrow(
+        self: &Arc<Self>,
+        operation: &'static str,
+        holder: &Holder,
+        ttl: Duration,
+    ) -> Result<Loan, Failure> {
+        let seconds = seconds(ttl);
+        let idle = self.pool().take(seconds, Instant::now());
+        let lease = match idle {
+            Some(lease) => lease,
+            None => {
+                let sent = Instant::now();
+                let asked = i64::try_from(seconds).unwrap_or(i64::MAX);
+                let (id, granted) = self.wire.grant_lease(operation, asked).await?;
+                // A server may be set up to give more than was asked for.
+                let granted = u64::try_from(granted).unwrap_or(seconds);
+                EtcdLease { id, seconds: granted, sent }
+            }
+        };
+        Ok(Loan::new(self.clone(), holder.clone(), lease))
+    }
+
+    /// What the lock of that holder stands under, as far as this backend has lent it.
+    pub(crate) fn lent(&self, holder: &Holder) -> Option<Lent> {
+        self.pool().lent.get(holder).copied()
+    }
+
+    pub(crate) fn lend(&self, holder: &Holder, lent: Lent) {
+        self.pool().lent.insert(holder.clone(), lent);
+    }
+
+    /// A lent lease has been kept alive, asked at that moment.
+    pub(crate) fn renewed(&self, holder: &Holder, id: i64, sent: Instant) {
+        if let Some(lent) = self.pool().lent.get_mut(holder)
+            && lent.lease.id == id
+        {
+            lent.lease.sent = lent.lease.sent.max(sent);
+        }
+    }
+
+    /// The lock of that holder is gone: its lease is free.
+    pub(crate) fn take_back(self: &Arc<Self>, holder: &Holder) {
+        let lent = self.pool().lent.remove(holder);
+        if let Some(lent) = lent {
+            self.give_back(lent.lease);
+        }
+    }
+
+    /// Puts a lease that nothing stands under into the pool.
+    pub(crate) fn give_back(self: &Arc<Self>, lease: EtcdLease) {
+        let now = Instant::now();
+        let mut pool = self.pool();
+        pool.idle.retain(|idle| idle.lease.is_usable(now));
+        if !lease.is_usable(now) {
+            return;
+        }
+        pool.idle.push(Idle { lease, used: now });
+        let warming = std::mem::replace(&mut pool.warming, true);
+        drop(pool);
+        if warming {
+            self.bell.notify_one();
+        } else {
+            TokioSpawner.spawn(Box::pin(keep_warm(Arc::downgrade(self))));
+        }
+    }
+
+    /// The lease of a request whose outcome is unknown, if there is one.
+    pub(crate) fn doubtful(&self, holder: &Holder) -> Option<EtcdLease> {
+        self.pool().doubtful.get(holder).copied()
+    }
+
+    /// The outcome is known: nothing can come under that lease any more, or it holds the lock.
+    pub(crate) fn settled(&self, holder: &Holder) {
+        self.pool().doubtful.remove(holder);
+    }
+
+    /// How many are lent, and how many idle.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let pool = self.pool();
+        (pool.lent.len(), pool.idle.len())
+    }
+}
+
+impl Pool {
+    fn take(&mut self, seconds: u64, now: Instant) -> Option<EtcdLease> {
+        let fits = |idle: &Idle| idle.lease.seconds == seconds && idle.lease.is_usable(now);
+        let at = self.idle.iter().rposition(fits)?;
+        Some(self.idle.remove(at).lease)
+    }
+
+    pub(crate) fn doubt(&mut self, holder: Holder, lease: EtcdLease) {
+        // What nobody came back for has expired at the server, even after a change of leader.
+        let now = Instant::now();
+        self.doubtful.retain(|_, lease| now - lease.sent < lease.life() * 3);
+        self.doubtful.insert(holder, lease);
+    }
+}
+
+impl fmt::Debug for Leases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (lent, idle) = self.counts();
+        f.debug_struct("Leases").field("lent", &lent).field("idle", &idle).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lease(id: i64, sent: Instant) -> EtcdLease {
+        EtcdLease { id, seconds: 10, sent }
+    }
+
+    #[test]
+    fn lives_are_whole_seconds_and_never_shorter_than_asked() {
+        for (ms, expected) in [(0, 2), (300, 2), (2_000, 2), (2_001, 3), (30_000, 30)] {
+            assert_eq!(seconds(Duration::from_millis(ms)), expected);
+        }
+        assert_eq!(seconds(Duration::MAX), LONGEST);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease_that_has_aged_is_not_fresh() {
+        let lease = lease(1, Instant::now());
+        let ttl = Duration::from_secs(10);
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        assert!(lease.is_fresh(ttl, Instant::now()));
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert!(!lease.is_fresh(ttl, Instant::now()));
+        // A lock of a shorter life leaves more.
+        assert!(lease.is_fresh(Duration::from_secs(8), Instant::now()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_one_used_last_is_lent_first_and_one_near_its_end_never() {
+        let mut pool = Pool::default();
+        let now = Instant::now();
+        for id in [1, 2] {
+            pool.idle.push(Idle { lease: lease(id, now), used: now });
+        }
+        assert_eq!(pool.take(11, now).map(|lease| lease.id), None);
+        assert_eq!(pool.take(10, now).map(|lease| lease.id), Some(2));
+        let later = now + Duration::from_secs(8);
+        assert_eq!(pool.take(10, later).map(|lease| lease.id), None);
+    }
+}

@@ -1,0 +1,152 @@
+//! What is known of a job's key, and what that means for a request.
+
+use etcd_client::{GetOptions, SortOrder, SortTarget, TxnOp};
+use tidelock::{
+    AcquireRequest, Acquisition, BackendError, Consumed, FencingToken, Holder, Lease, LockKey,
+    Mark, MarkPoint, Moved, NodeId, OpenRun, RunId, Taken,
+};
+
+use crate::keys::{Keys, Part};
+use crate::reply::{Entry, Found, Reply};
+use crate::text;
+
+/// How many parts of a transaction [`look`] is.
+pub(crate) const PARTS: usize = 3;
+
+/// Reads all that an answer needs: the lock, the newest two ticks taken, the open runs.
+pub(crate) fn look(keys: &Keys) -> [TxnOp; PARTS] {
+    [TxnOp::get(keys.lock(), None), newest_marks(keys, 2), open_runs(keys)]
+}
+
+/// The newest ticks taken, newest first: the mark, and the mark as it was.
+pub(crate) fn newest_marks(keys: &Keys, limit: i64) -> TxnOp {
+    TxnOp::get(keys.all(Part::Marks), Some(newest_marks_options(keys, limit)))
+}
+
+pub(crate) fn newest_marks_options(keys: &Keys, limit: i64) -> GetOptions {
+    GetOptions::new()
+        .with_range(keys.end(Part::Marks))
+        .with_sort(SortTarget::Key, SortOrder::Descend)
+        .with_limit(limit)
+}
+
+/// The open runs, oldest grant first.
+pub(crate) fn open_runs(keys: &Keys) -> TxnOp {
+    let options = GetOptions::new()
+        .with_range(keys.end(Part::Open))
+        .with_sort(SortTarget::Create, SortOrder::Ascend);
+    TxnOp::get(keys.all(Part::Open), Some(options))
+}
+
+/// A lock that is held.
+#[derive(Clone, Debug)]
+pub(crate) struct LockNow {
+    pub(crate) holder: Holder,
+    pub(crate) run_id: RunId,
+    /// When it was taken, as the store counts: its fencing token.
+    pub(crate) token: FencingToken,
+    /// What it goes with; 0 for nothing.
+    pub(crate) lease: i64,
+}
+
+/// What the store knows of a key.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) lock: Option<LockNow>,
+    pub(crate) mark: Option<Mark>,
+    pub(crate) open: Vec<OpenRun>,
+}
+
+/// What a state says to a request, before its intent counts.
+pub(crate) enum Says {
+    /// The lock is this very holder's.
+    Mine(LockNow),
+    /// This is the answer.
+    Answer(Acquisition),
+    /// Another run has the lock.
+    Held(LockNow),
+    /// Nothing speaks against it.
+    Free,
+}
+
+impl State {
+    /// Reads the parts that [`look`] asked for.
+    pub(crate) fn read(key: &LockKey, reply: &mut Reply) -> Result<Self, BackendError> {
+        let lock = reply.entry()?.map(|entry| lock(&entry, reply)).transpose()?;
+        let mark = mark(key, &reply.found()?, reply)?;
+        let open = open(&reply.found()?, reply)?;
+        Ok(Self { lock, mark, open })
+    }
+
+    /// Lines 1 to 3 and 6 of the contract, in its order.
+    pub(crate) fn says(&self, request: &AcquireRequest) -> Says {
+        if let Some(lock) = self.lock.as_ref().filter(|lock| lock.holder == request.holder) {
+            return Says::Mine(lock.clone());
+        }
+        let mark = self.mark.as_ref();
+        if let Some(tick) = request.occurrence
+            && let Some(mark) = mark.filter(|mark| mark.point.occurrence >= tick)
+        {
+            let first_answer = mark.point.occurrence == tick && mark.holder == request.holder;
+            return Says::Answer(match mark.moved {
+                Moved::Granted(token) if first_answer => {
+                    Acquisition::Expired(lease(request, token))
+                }
+                Moved::Consumed { reason, blocked_by } if first_answer => {
+                    Acquisition::Consumed(Consumed::new(reason, blocked_by, mark.previous))
+                }
+                _ => self.taken(mark),
+            });
+        }
+        self.lock.clone().map_or(Says::Free, Says::Held)
+    }
+
+    fn taken(&self, mark: &Mark) -> Acquisition {
+        let holder = self.lock.as_ref().map(|lock| &lock.holder);
+        Acquisition::AlreadyTaken(Taken::new(mark.clone(), holder == Some(&mark.holder)))
+    }
+
+    /// The node that a lock's run was granted to.
+    pub(crate) fn node(&self, lock: &LockNow) -> Option<NodeId> {
+        let noted = self.open.iter().find(|run| run.run_id == lock.run_id);
+        noted.map(|run| run.node.clone()).or_else(|| {
+            // A holder's text begins with its node.
+            NodeId::new(lock.holder.as_str().rsplit_once('/')?.0).ok()
+        })
+    }
+}
+
+pub(crate) fn lease(request: &AcquireRequest, token: FencingToken) -> Lease {
+    Lease::new(request.key.clone(), request.holder.clone(), request.run_id, token)
+}
+
+pub(crate) fn lock(entry: &Entry, reply: &Reply) -> Result<LockNow, BackendError> {
+    let (holder, run_id) =
+        text::read_lock(&entry.value).ok_or_else(|| reply.odd("the lock makes no sense"))?;
+    Ok(LockNow { holder, run_id, token: FencingToken::new(entry.created), lease: entry.lease })
+}
+
+/// The mark, from the newest ticks taken.
+pub(crate) fn mark(
+    key: &LockKey,
+    found: &Found,
+    reply: &Reply,
+) -> Result<Option<Mark>, BackendError> {
+    let mut newest = found.entries.iter();
+    let Some(entry) = newest.next() else {
+        return Ok(None);
+    };
+    let previous = newest.next().map(|entry| point(entry, reply)).transpose()?;
+    let mark = text::read_mark(key, entry, previous);
+    mark.map(Some).ok_or_else(|| reply.odd("the mark makes no sense"))
+}
+
+pub(crate) fn point(entry: &Entry, reply: &Reply) -> Result<MarkPoint, BackendError> {
+    text::read_point(entry).ok_or_else(|| reply.odd("the mark as it was makes no sense"))
+}
+
+pub(crate) fn open(found: &Found, reply: &Reply) -> Result<Vec<OpenRun>, BackendError> {
+    let read =
+        |entry| text::read_open_run(entry).ok_or_else(|| reply.odd("an open run makes no sense"));
+    found.entries.iter().map(read).collect()
+}

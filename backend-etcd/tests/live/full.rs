@@ -1,0 +1,84 @@
+//! A server whose space is used up (the alarm NOSPACE).
+
+use std::time::Duration;
+
+use tidelock::{ErrorKind, LockBackend, RecordStore, Release, Renewal, RunState};
+use tidelock_tests::servers::{EtcdServer, EtcdSettings, json_text};
+use tokio::time::sleep;
+
+use crate::bench::{
+    PATIENCE, TTL, Watch, ask, at, begin, finish, granted, held, history, ms, record, two_nodes,
+};
+
+/// As when the quota is reached, and as when an operator has made room.
+fn set_full(server: &EtcdServer, full: bool) {
+    let action = if full { "ACTIVATE" } else { "DEACTIVATE" };
+    let status = server.post("maintenance/status", "{}");
+    let member = json_text(&status, "member_id").unwrap();
+    let alarm = format!(r#"{{"action":"{action}","memberID":"{member}","alarm":"NOSPACE"}}"#);
+    server.post("maintenance/alarm", &alarm);
+}
+
+#[tokio::test]
+async fn a_full_server_grants_nothing_and_lets_runs_end() {
+    let server = EtcdServer::start(EtcdSettings::new());
+    let backend = at(&server.endpoints());
+    let request = ask("job", 1);
+    let grant = granted(&backend, &request).await;
+    set_full(&server, true);
+    for second in [1, 2] {
+        let error = begin(&backend, &ask("other", second)).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Unavailable, "{error:?}");
+    }
+    let renewal = backend.renew(&grant.lease, TTL).await.unwrap().value;
+    assert_eq!(renewal, Renewal::Renewed);
+    let finished = finish(&backend, &request, &grant.lease).await.unwrap();
+    assert_eq!(finished.release, Release::Released);
+    assert!(!held(&backend).await);
+    // The record may have found room or not.
+    let unsaved = finished.unsaved.is_some();
+    let done = record(&request, RunState::Succeeded);
+    let saved = backend.save(&done).await;
+    assert!(saved.is_ok() || saved.is_err_and(|error| error.is_retryable()));
+
+    set_full(&server, false);
+    if unsaved {
+        backend.save(&done).await.unwrap();
+    }
+    assert_eq!(history(&backend).await[0].state, RunState::Succeeded);
+    granted(&backend, &ask("other", 1)).await;
+}
+
+#[tokio::test]
+async fn runs_that_end_while_the_server_is_full_have_their_records_later() {
+    let server = EtcdServer::start(EtcdSettings::new());
+    let watch = Watch::new();
+    let ttl = Duration::from_secs(3);
+    let (backend, nodes) = two_nodes(&server.endpoints(), || {
+        vec![
+            watch.job("job", "* * * * * *", ttl, ms(1_500)),
+            watch.job("quick", "* * * * * *", ttl, ms(50)),
+        ]
+    })
+    .await;
+    watch.next("job", 1, PATIENCE).await;
+    watch.next("quick", 1, PATIENCE).await;
+    set_full(&server, true);
+    sleep(ms(200)).await;
+    let ran = watch.runs("quick").len();
+    sleep(ms(3_000)).await;
+    assert_eq!(watch.runs("quick").len(), ran, "granted on a full server");
+    assert!(!held(&backend).await, "the lock is given back all the same");
+    set_full(&server, false);
+    watch.next("quick", 2, PATIENCE).await;
+    watch.next("job", 1, PATIENCE).await;
+    sleep(ms(500)).await;
+    for node in nodes {
+        let _ = node.shutdown(ms(5_000)).await;
+    }
+    watch.assert_once();
+    for name in ["job", "quick"] {
+        let states = watch.states(&backend, name).await;
+        assert!(states.iter().all(|state| *state == RunState::Succeeded), "{states:?}");
+    }
+}

@@ -1,0 +1,89 @@
+//! What stands in the store and makes no sense, and what is too large for it.
+
+use tidelock::{ErrorKind, Job, RunState};
+use tidelock_tests::servers::{EtcdServer, base64, namespace};
+
+use crate::bench::{
+    PATIENCE, TTL, Watch, ask, begin, finish, granted, history, ms, named, node, shut_down,
+};
+
+fn put(server: &EtcdServer, key: &str, value: &str) {
+    let (key, value) = (base64(key), base64(value));
+    server.post("kv/put", &format!(r#"{{"key":"{key}","value":"{value}"}}"#));
+}
+
+#[tokio::test]
+async fn entries_that_make_no_sense_are_errors_and_no_other_jobs() {
+    let server = EtcdServer::shared_here();
+    for (part, value) in [
+        ("lock", "garbage"),
+        ("lock", ""),
+        ("open/x", "garbage"),
+        ("mark/00176725x000000", "garbage"),
+        ("mark/999999999999999", "garbage"),
+    ] {
+        let name = namespace();
+        let backend = named(&name, &server.endpoints());
+        put(server, &format!("tidelock/{name}/job/{part}"), value);
+        for second in [1, 2] {
+            let error = begin(&backend, &ask("job", second)).await.unwrap_err();
+            assert_eq!(error.kind, ErrorKind::Malformed, "{part}={value}: {error:?}");
+        }
+        granted(&backend, &ask("other", 1)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_job_whose_entries_make_no_sense_delays_no_other() {
+    let server = EtcdServer::shared_here();
+    let (name, watch) = (namespace(), Watch::new());
+    put(server, &format!("tidelock/{name}/spoilt/lock"), "garbage");
+    put(server, &format!("tidelock/{name}/spoilt/mark/999999999999999"), "garbage");
+    let jobs = ["job", "spoilt"].map(|job| watch.job(job, "* * * * * *", TTL, ms(20)));
+    let node = node(named(&name, &server.endpoints()), jobs).await;
+    watch.next("job", 3, PATIENCE).await;
+    shut_down([node]).await;
+    assert!(watch.runs("spoilt").is_empty());
+    let ticks: Vec<_> = watch.runs("job").iter().map(|ran| ran.tick.unwrap()).collect();
+    assert!(ticks.windows(2).all(|two| two[1] - two[0] == 1_000), "{ticks:?}");
+}
+
+#[tokio::test]
+async fn an_entry_that_is_no_record_hides_no_other() {
+    let server = EtcdServer::shared_here();
+    let name = namespace();
+    let backend = named(&name, &server.endpoints());
+    for second in 1..=2 {
+        let request = ask("job", second);
+        let grant = granted(&backend, &request).await;
+        finish(&backend, &request, &grant.lease).await.unwrap();
+        put(server, &format!("tidelock/{name}/job/runs/{second}"), "garbage");
+    }
+    assert_eq!(history(&backend).await.len(), 2);
+}
+
+/// Field report BR-059.
+#[tokio::test]
+async fn an_error_of_two_megabytes_is_cut_and_its_record_stored() {
+    let server = EtcdServer::shared_here();
+    let (name, watch) = (namespace(), Watch::new());
+    let long = {
+        let watch = watch.clone();
+        let job = Job::new("job").cron("* * * * * *").unwrap();
+        job.run(move |run| {
+            drop(watch.begins(&run));
+            async { Err::<(), _>("é".repeat(1024 * 1024)) }
+        })
+    };
+    let node = node(named(&name, &server.endpoints()), [long]).await;
+    watch.next("job", 2, PATIENCE).await;
+    shut_down([node]).await;
+    let backend = named(&name, &server.endpoints());
+    let states = watch.states(&backend, "job").await;
+    assert!(states.iter().all(|state| *state == RunState::Failed), "{states:?}");
+    for record in history(&backend).await {
+        let error = record.error().unwrap();
+        assert!(error.starts_with("éé") && error.len() <= 16 * 1024, "{}", error.len());
+        assert!(!error.ends_with('é'), "nothing says that it was cut");
+    }
+}
