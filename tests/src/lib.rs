@@ -14,6 +14,7 @@ pub mod fleet;
 mod link;
 #[cfg(any(feature = "redis", feature = "etcd"))]
 pub mod servers;
+pub mod simulation;
 mod spawner;
 
 pub use faults::{Chaos, Fault, Faults, Op};
