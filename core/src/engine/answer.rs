@@ -55,7 +55,9 @@ impl Core {
                 self.ticks_passed_unheard(asking, &lease).await;
                 self.ends_streak(due.registration);
                 self.settle_after(asking);
-                let done = self.ended(asking.running.clone(), RunState::LockLost);
+                let mut running = asking.running.clone();
+                running.token = Some(lease.token);
+                let done = self.ended(running, RunState::LockLost);
                 let done = done.with_error("the grant was heard of after its lock had expired");
                 drop(granted);
                 self.conclude(job, &lease, done).await;
