@@ -30,7 +30,9 @@ pub(crate) fn actions(plan: &Plan) -> Vec<(u64, Action)> {
     actions.push((plan.clocks_right_at, Action::SetClocksRight));
     actions.push((plan.heal_at, Action::Calm));
     // Nothing is done after the healing, and what falls on one moment keeps its order.
-    actions.retain(|(at, action)| *at < plan.heal_at || matches!(action, Action::Join(_) | Action::Calm));
+    actions.retain(|(at, action)| {
+        *at < plan.heal_at || matches!(action, Action::Join(_) | Action::Calm)
+    });
     actions.sort_by_key(|(at, _)| *at);
     actions
 }

@@ -137,9 +137,9 @@ impl Disturbance {
             | Self::RecordsAway { for_ms, .. }
             | Self::Freeze { for_ms, .. }
             | Self::Remove { for_ms, .. } => Some(for_ms),
-            Self::Kill { away_ms, .. } | Self::Stop { away_ms, .. } | Self::Drop { away_ms, .. } => {
-                Some(away_ms)
-            }
+            Self::Kill { away_ms, .. }
+            | Self::Stop { away_ms, .. }
+            | Self::Drop { away_ms, .. } => Some(away_ms),
             _ => None,
         }
     }

@@ -112,6 +112,19 @@ pub enum What {
         /// How many ticks it tells of.
         count: u64,
     },
+    /// A node tells that a run starts: what is known of handlers that note nothing themselves.
+    Started(Ask),
+    /// A node tells that a run has ended.
+    Finished {
+        /// Which node.
+        life: Life,
+        /// Of which job.
+        job: usize,
+        /// Which run.
+        run: RunId,
+        /// How.
+        state: RunState,
+    },
     /// A handler was called.
     Began(Handler),
     /// A handler is at work; whether a sink that checks tokens took what it wrote.
@@ -238,6 +251,10 @@ impl Event {
             }
             What::Saved { life, job, state, count } => {
                 format!("    SAVED {} {} {state} of {count} ticks", name(life), id(job))
+            }
+            What::Started(a) => format!("  > {} starts", ask(a)),
+            What::Finished { life, job, run, state } => {
+                format!("  > {} {} run {} ended: {state}", name(life), id(job), Short(*run))
             }
             What::Began(h) => format!("  > {} begins", handler(h)),
             What::Worked(h, taken) => {

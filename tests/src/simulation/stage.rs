@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use tidelock::{
-    Clock, ClockPolicy, Job, JobId, LockBackend, LockKey, Scheduler, TestClock,
-};
+use tidelock::{Clock, ClockPolicy, Job, JobId, LockBackend, LockKey, Scheduler, TestClock};
 use tidelock_memory::MemoryBackend;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -12,6 +10,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::action::{Action, actions};
 use super::disturbance::Disturbance;
 use super::event::What;
+use super::listen::listen;
 use super::log::{Left, Log, Trace};
 use super::node::{Node, Way};
 use super::plan::Plan;
@@ -40,6 +39,8 @@ pub(crate) struct Stage<'a> {
     ending: Vec<JoinHandle<()>>,
     /// Manual runs that are waited for.
     asking: Vec<JoinHandle<()>>,
+    /// Whether the nodes are listened to, for handlers that note nothing themselves.
+    listens: bool,
 }
 
 struct Seat {
@@ -63,13 +64,22 @@ impl<'a> Stage<'a> {
             log,
             begun: Instant::now(),
             seats: plan.nodes.iter().map(seat).collect(),
-            backend: MemoryBackend::new().keep(usize::MAX).with_clock(clock.clone()),
+            backend: MemoryBackend::new()
+                .keep(usize::MAX)
+                .max_age(Duration::MAX)
+                .with_clock(clock.clone()),
             clock,
             lives: Vec::new(),
             leaving: Vec::new(),
             ending: Vec::new(),
             asking: Vec::new(),
+            listens: false,
         }
+    }
+
+    /// The same, with what the nodes tell of their runs in the log.
+    pub(crate) fn listening(self) -> Self {
+        Self { listens: true, ..self }
     }
 
     /// Plays the plan to its end.
@@ -109,7 +119,10 @@ impl<'a> Stage<'a> {
                 Ok(id) => self.backend.inspect(&LockKey::of(&id)).await.ok(),
                 Err(_) => None,
             };
-            left.push(Left { records, state: state.map(|answer| answer.value).unwrap_or_default() });
+            left.push(Left {
+                records,
+                state: state.map(|answer| answer.value).unwrap_or_default(),
+            });
         }
         left
     }
@@ -169,6 +182,9 @@ impl<'a> Stage<'a> {
         }
         log.note(What::Up(life));
         if let Ok(scheduler) = builder.start().await {
+            if self.listens {
+                self.asking.push(listen(life, scheduler.events(), self.log.clone()));
+            }
             self.seats[seat].node = Some(Node::new(scheduler, way));
         }
     }
@@ -273,9 +289,7 @@ impl<'a> Stage<'a> {
         let jobs = self.jobs;
         self.nodes().for_each(|node| node.calm(jobs));
         for seat in 0..self.seats.len() {
-            if self.seats[seat].node.is_none() {
-                self.join(seat).await;
-            }
+            self.join(seat).await;
             if let Some(node) = &mut self.seats[seat].node {
                 node.calm(jobs);
             }

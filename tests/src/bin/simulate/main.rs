@@ -55,7 +55,8 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     };
     println!("\nseed {}: looking for the shortest reproduction", first.seed);
-    let plan = if options.shrink { shrink(&draw(first.seed, size)) } else { draw(first.seed, size) };
+    let plan =
+        if options.shrink { shrink(&draw(first.seed, size)) } else { draw(first.seed, size) };
     tell(&plan, AROUND);
     ExitCode::FAILURE
 }

@@ -32,8 +32,15 @@ simulate [--seeds N] [--seed N] [--nodes N] [--jobs N] [--minutes N] [--threads 
 
 impl Options {
     pub(crate) fn read(arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut options =
-            Self { seed: 0, seeds: 10_000, size: Size::any(), threads: 1, most: 1, show: false, shrink: true };
+        let mut options = Self {
+            seed: 0,
+            seeds: 10_000,
+            size: Size::any(),
+            threads: 1,
+            most: 1,
+            show: false,
+            shrink: true,
+        };
         let mut arguments = arguments;
         while let Some(name) = arguments.next() {
             if name == "--show" {

@@ -10,15 +10,9 @@ use super::{chance, one_of};
 use crate::simulation::plan::{JobPlan, Work};
 use crate::simulation::when::When;
 
-const IDS: [&str; 8] =
-    ["settle", "rates", "mail", "index", "backup", "prune", "report", "sync"];
+const IDS: [&str; 8] = ["settle", "rates", "mail", "index", "backup", "prune", "report", "sync"];
 
-pub(super) fn draw(
-    random: &mut StdRng,
-    count: usize,
-    place: &Place,
-    end_at: u64,
-) -> Vec<JobPlan> {
+pub(super) fn draw(random: &mut StdRng, count: usize, place: &Place, end_at: u64) -> Vec<JobPlan> {
     (0..count)
         .map(|number| {
             let id = match IDS.get(number) {

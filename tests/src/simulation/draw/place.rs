@@ -18,14 +18,14 @@ pub(super) struct Place {
 /// Changes of the clocks, in seconds since 1970: a zone, when, and the hour that is left out or
 /// comes twice.
 const CHANGES: [(&str, i64, i64); 8] = [
-    ("Europe/Berlin", 1_774_746_000, 2),      // 2026-03-29T01:00Z, forward
-    ("Europe/Berlin", 1_792_890_000, 2),      // 2026-10-25T01:00Z, back
-    ("America/New_York", 1_772_953_200, 2),   // 2026-03-08T07:00Z, forward
-    ("America/New_York", 1_793_512_800, 1),   // 2026-11-01T06:00Z, back
+    ("Europe/Berlin", 1_774_746_000, 2), // 2026-03-29T01:00Z, forward
+    ("Europe/Berlin", 1_792_890_000, 2), // 2026-10-25T01:00Z, back
+    ("America/New_York", 1_772_953_200, 2), // 2026-03-08T07:00Z, forward
+    ("America/New_York", 1_793_512_800, 1), // 2026-11-01T06:00Z, back
     ("Australia/Lord_Howe", 1_775_314_800, 1), // 2026-04-04T15:00Z, back by half an hour
     ("Australia/Lord_Howe", 1_791_041_400, 2), // 2026-10-03T15:30Z, forward by half an hour
-    ("America/Santiago", 1_788_667_200, 0),   // 2026-09-06T04:00Z, forward at midnight
-    ("Europe/London", 1_792_890_000, 1),      // 2026-10-25T01:00Z, back
+    ("America/Santiago", 1_788_667_200, 0), // 2026-09-06T04:00Z, forward at midnight
+    ("Europe/London", 1_792_890_000, 1), // 2026-10-25T01:00Z, back
 ];
 
 const ZONES: [Option<&str>; 4] = [None, None, Some("Asia/Kathmandu"), Some("Asia/Tokyo")];

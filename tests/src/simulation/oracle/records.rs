@@ -25,13 +25,12 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
         }
         for grant in &story.grants[job] {
             // A manual run that is asked for again may be granted again, under another token.
-            let again = |other: &Grant| {
-                other.ask.run == grant.ask.run && other.token > grant.token
-            };
+            let again = |other: &Grant| other.ask.run == grant.ask.run && other.token > grant.token;
             if story.grants[job].iter().any(again) {
                 continue;
             }
             match of_run.get(&grant.ask.run) {
+                None if may_be_lost(story, grant) => {}
                 None => {
                     let text = format!("no record of {:?}, token {}", grant.ask, grant.token);
                     findings.push(wrong(grant.at, text));
@@ -48,6 +47,15 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
 
 fn wrong(at: u64, text: String) -> Finding {
     Finding::new(Promise::OneRecord, at, text)
+}
+
+/// A record that the store did not take is lost with the node that had it in hand, when its lock
+/// was released before: the release does not wait for it.
+fn may_be_lost(story: &Story<'_>, grant: &Grant) -> bool {
+    let life = &story.lives[grant.ask.life];
+    let orderly = !life.dropped && life.stopped.is_some_and(|(_, unsaved)| unsaved == 0);
+    let away = life.records_away.is_some_and(|at| grant.released.is_none_or(|end| end >= at));
+    away && !orderly
 }
 
 /// What a record tells that is not so.

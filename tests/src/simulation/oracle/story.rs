@@ -58,6 +58,7 @@ pub(super) struct RunStory {
 #[derive(Default)]
 pub(super) struct LifeStory {
     pub(super) seat: usize,
+    pub(super) up: u64,
     /// When it was told to stop, or its scheduler was dropped.
     pub(super) stopping: Option<u64>,
     pub(super) dropped: bool,
@@ -66,6 +67,8 @@ pub(super) struct LifeStory {
     pub(super) killed: Option<u64>,
     /// When it stood still, was cut off, or its records were not taken.
     pub(super) troubles: Vec<(u64, u64)>,
+    /// When its records were first not taken.
+    pub(super) records_away: Option<u64>,
 }
 
 impl<'a> Story<'a> {
@@ -113,6 +116,7 @@ impl<'a> Story<'a> {
                     grant.released = grant.released.or(Some(at));
                 }
             }
+            What::Up(life) => self.lives[life].up = at,
             What::Stopping(life) => self.lives[life].stopping = Some(at),
             What::Dropped(life) => {
                 (self.lives[life].stopping, self.lives[life].dropped) = (Some(at), true);
@@ -120,6 +124,10 @@ impl<'a> Story<'a> {
             What::Stopped { life, unsaved, .. } => self.lives[life].stopped = Some((at, unsaved)),
             What::Killed(life) => self.lives[life].killed = Some(at),
             What::Frozen(life) | What::Cut(life) | What::RecordsAway(life) => {
+                if matches!(what, What::RecordsAway(_)) {
+                    let life = &mut self.lives[life];
+                    life.records_away = life.records_away.or(Some(at));
+                }
                 self.lives[life].troubles.push((at, u64::MAX));
             }
             // Two may lie one over the other: the first that ends leaves the other as it is.
@@ -142,10 +150,8 @@ impl<'a> Story<'a> {
                 }
             }
             What::Heard(ask, answer) => {
-                let told = matches!(
-                    answer,
-                    Answered::Granted | Answered::Consumed | Answered::Expired
-                );
+                let told =
+                    matches!(answer, Answered::Granted | Answered::Consumed | Answered::Expired);
                 if let Some(run) = self.runs.get_mut(&ask.run).filter(|_| told) {
                     run.heard = run.heard.or(Some((at, answer)));
                 }
@@ -180,8 +186,9 @@ impl<'a> Story<'a> {
     /// Whether a node's life ended before the last shutdown: with a shutdown of its own or without.
     pub(super) fn ended_early(&self, life: Life) -> bool {
         let life = &self.lives[life];
-        life.dropped || life.stopping.or(life.killed).is_some_and(|at| at <= self.end_at())
-            && life.stopping.is_none_or(|at| at < self.end_at())
+        life.dropped
+            || life.stopping.or(life.killed).is_some_and(|at| at <= self.end_at())
+                && life.stopping.is_none_or(|at| at < self.end_at())
     }
 
     /// When the last shutdown began.

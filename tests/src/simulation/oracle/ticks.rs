@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use tidelock::{Record, RunId, RunState, SkipReason};
 
 use super::finding::{Finding, Promise};
-use super::story::{Move, Story};
+use super::story::{Grant, Move, Story};
 use super::unknown::{may_be_unheard, must_be_told};
 use crate::simulation::event::Life;
 use crate::simulation::when::ticks;
@@ -114,12 +114,13 @@ fn debts(
     }
 }
 
-/// Whether that run was the newest, and had not been released.
+/// Whether that run held the lock: it had not been released, and no other was granted after it.
 fn was_held(story: &Story<'_>, job: usize, moved: &Move, behind: Option<RunId>) -> bool {
     let grants = &story.grants[job];
-    let newest = grants.iter().rev().find(|grant| grant.at <= moved.at);
-    newest.is_some_and(|grant| {
-        Some(grant.ask.run) == behind && grant.released.is_none_or(|at| at >= moved.at)
+    grants.iter().any(|held| {
+        let before = held.at <= moved.at && held.released.is_none_or(|at| at >= moved.at);
+        let newer = |other: &Grant| other.token > held.token && other.at < moved.at;
+        before && Some(held.ask.run) == behind && !grants.iter().any(newer)
     })
 }
 
@@ -129,9 +130,9 @@ fn not_a_span(story: &Story<'_>, job: usize, record: &Record) -> Option<&'static
     let before = span.first.at() - SignedDuration::from_millis(1);
     let all = ticks(&story.schedules[job], before, span.last.at());
     let ends = all.first() == Some(&span.first.at()) && all.last() == Some(&span.last.at());
-    let granted = story.moves[job].iter().any(|moved| {
-        moved.consumed.is_none() && (span.first..=span.last).contains(&moved.tick)
-    });
+    let granted = story.moves[job]
+        .iter()
+        .any(|moved| moved.consumed.is_none() && (span.first..=span.last).contains(&moved.tick));
     if !ends || span.count > all.len() as u64 {
         Some("these are no ticks")
     } else if granted {

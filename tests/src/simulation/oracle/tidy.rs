@@ -24,9 +24,10 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
         }
         // The newest run that was released has closed all that were open before it.
         let closed = story.grants[job].iter().rev().find(|grant| grant.released.is_some());
-        let open = state.open_runs.iter().filter(|run| {
-            closed.is_some_and(|grant| run.token.get() <= grant.token)
-        });
+        let open = state
+            .open_runs
+            .iter()
+            .filter(|run| closed.is_some_and(|grant| run.token.get() <= grant.token));
         for run in open {
             wrong(format!("an open run is left: {run:?}"));
         }

@@ -35,7 +35,10 @@ pub(super) fn must_be_told(story: &Story<'_>, moved: &Move, consumed: bool) -> b
 /// not.
 pub(super) fn may_be_unheard(story: &Story<'_>, moved: &Move) -> bool {
     let Some(run) = story.runs.get(&moved.ask.run) else { return true };
-    run.asked > 1 || story.lives[moved.ask.life].stopping.or(story.lives[moved.ask.life].killed).is_some_and(|at| {
-        at < moved.at + TO_SAVE_US
-    }) || !story.is_well(moved.ask.life, moved.at, moved.at + TO_SAVE_US)
+    run.asked > 1
+        || story.lives[moved.ask.life]
+            .stopping
+            .or(story.lives[moved.ask.life].killed)
+            .is_some_and(|at| at < moved.at + TO_SAVE_US)
+        || !story.is_well(moved.ask.life, moved.at, moved.at + TO_SAVE_US)
 }
