@@ -28,6 +28,7 @@ mod lost_replies;
 mod misfires;
 mod node;
 mod node_death;
+mod not_yet_due;
 mod once_per_tick;
 mod outages;
 mod panics;

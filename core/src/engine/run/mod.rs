@@ -185,7 +185,8 @@ impl Run {
                     Box::pin(async move {
                         match receiver.await {
                             Ok(Ok(result)) => result,
-                            Ok(Err(message)) => std::panic::panic_any(message),
+                            // The hook has been told of it on its thread.
+                            Ok(Err(message)) => std::panic::resume_unwind(Box::new(message)),
                             Err(_) => Err("the thread ended without an answer".into()),
                         }
                     })
