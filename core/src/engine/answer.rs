@@ -35,8 +35,10 @@ impl Core {
                 self.ticks_passed(asking, grant.previous);
                 self.ends_streak(due.registration);
                 self.close_abandoned(job, &grant.abandoned, begun.unclosed);
+                let ending = self.endings.begin(&job.id);
                 self.settle_after(asking);
-                self.granted(job.clone(), grant.lease, asking.running.clone(), granted).await;
+                let running = asking.running.clone();
+                self.granted(job.clone(), grant.lease, running, granted, ending).await;
             }
             Acquisition::Consumed(consumed) => {
                 self.ticks_passed(asking, consumed.previous);
@@ -54,6 +56,7 @@ impl Core {
             Acquisition::Expired(lease) => {
                 self.ticks_passed_unheard(asking, &lease).await;
                 self.ends_streak(due.registration);
+                let _ending = self.endings.begin(&job.id);
                 self.settle_after(asking);
                 let mut running = asking.running.clone();
                 running.token = Some(lease.token);

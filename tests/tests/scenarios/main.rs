@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod a_year;
+mod after_an_outage;
 mod backend_clock;
 mod clock_jumps;
 mod clock_steps;
