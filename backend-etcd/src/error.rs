@@ -135,7 +135,7 @@ fn of_status(status: &Status) -> (ErrorKind, Reach) {
 /// What the texts mean that a server puts into its answers. They are fixed (`rpctypes`).
 fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
     use ErrorKind::{Denied, Malformed, Misconfigured, Unavailable};
-    const WORDS: [(&str, ErrorKind, Reach); 22] = [
+    const WORDS: [(&str, ErrorKind, Reach); 23] = [
         ("requested lease not found", Unavailable, Reach::NoLease),
         ("required revision has been compacted", Unavailable, Reach::Compacted),
         // Full: that passes, but not in a moment.
@@ -152,7 +152,7 @@ fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
         // The store of users has changed since the token was made, or the token's time is over. The
         // driver asks for another one where a call fails, but not where a keep-alive does.
         ("revision of auth store is old", Unavailable, Reach::OldToken),
-        ("revision in header is old", Unavailable, Reach::OldToken), // the same, from a later server
+        ("revision in header is old", Unavailable, Reach::OldToken), // etcd 3.5, now and then
         ("invalid auth token", Unavailable, Reach::OldToken),
         ("authentication failed", Denied, Reach::Refused),
         ("user name is empty", Denied, Reach::Refused),
@@ -162,6 +162,8 @@ fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
         ("too many operations in txn", Misconfigured, Reach::Refused),
         ("corrupt cluster", Malformed, Reach::Refused),
         ("cluster ID mismatch", Misconfigured, Reach::Refused),
+        // Of this side's own making, when a connection comes up; another member may do better.
+        ("invalid peer certificate", Misconfigured, Reach::NotSent),
     ];
     WORDS.iter().find(|(word, ..)| text.contains(word)).map(|&(_, kind, reach)| (kind, reach))
 }

@@ -6,12 +6,12 @@ use tidelock::{
     Acquisition, Backend, Clear, ErrorKind, LockBackend, LockKey, RecordQuery, RecordStore,
     Release, Renewal, RunState,
 };
-use tidelock_tests::servers::{EtcdServer, Proxy, Way};
-use tokio::time::Instant;
+use tidelock_tests::servers::{EtcdServer, Proxy, Way, namespace};
+use tokio::time::{Instant, sleep};
 
 use crate::bench::{
-    TTL, ask, assert_taken, at, begin, finish, fresh, granted, held, history, job, ms, record,
-    until_told,
+    PATIENCE, TTL, Watch, ask, assert_taken, at, begin, finish, fresh, granted, held, history, job,
+    ms, named, node, record, shut_down, until_told,
 };
 
 /// Every operation once, each after something was done to its connection.
@@ -107,6 +107,38 @@ async fn an_answer_that_was_lost_again_and_again_is_found_out_in_the_end() {
     let history = history(&backend).await;
     assert_eq!(history.len(), 6);
     assert!(history.iter().all(|r| r.state == RunState::Succeeded), "{history:#?}");
+}
+
+#[tokio::test]
+async fn a_network_that_loses_replies_repeats_no_tick_and_loses_no_record() {
+    let server = EtcdServer::shared_here();
+    let (name, watch) = (namespace(), Watch::new());
+    let (mut proxies, mut nodes) = (Vec::new(), Vec::new());
+    for _ in 0..2 {
+        let proxy = Proxy::to(server.address()).await;
+        let jobs = [("job", 700), ("quick", 20)]
+            .map(|(job, takes)| watch.job(job, "* * * * * *", Duration::from_secs(3), ms(takes)));
+        nodes.push(node(named(&name, &[proxy.endpoint()]), jobs).await);
+        proxies.push(proxy);
+    }
+    let mut cut = 0;
+    for _ in 0..30 {
+        sleep(ms(200)).await;
+        for proxy in &proxies {
+            cut += 1 - proxy.still_to_cut();
+            proxy.cut_replies(1);
+        }
+    }
+    proxies.iter().for_each(|proxy| proxy.cut_replies(0));
+    watch.next("job", 1, PATIENCE).await;
+    shut_down(nodes).await;
+    watch.assert_once();
+    assert!(cut > 10, "only {cut} replies were cut");
+    for job in ["job", "quick"] {
+        let states = watch.states(&named(&name, &server.endpoints()), job).await;
+        assert!(states.len() > 3, "{states:?}");
+        assert!(states.iter().all(|state| *state == RunState::Succeeded), "{states:?}");
+    }
 }
 
 #[tokio::test]

@@ -62,18 +62,21 @@ async fn a_frozen_server_has_done_what_it_did_not_answer() {
     assert_eq!(history(&backend).await.len(), 1);
 }
 
-/// Field report BR-056, the short time.
+/// Field report BR-056, the short time: killed, then frozen.
 #[tokio::test]
 async fn a_server_away_for_less_than_the_ttl_costs_a_run_nothing() {
     let server = EtcdServer::start(EtcdSettings::new());
     let (name, watch) = (namespace(), Watch::new());
-    let work = watch.job("job", "*/2 * * * * *", Duration::from_secs(6), ms(4_000));
+    let work = watch.job("job", "*/2 * * * * *", Duration::from_secs(6), ms(3_000));
     let node = node(named(&name, &server.endpoints()), [work]).await;
     watch.next("job", 1, PATIENCE).await;
     server.kill();
     sleep(ms(1_000)).await;
     server.restart();
     watch.next("job", 1, PATIENCE).await;
+    server.freeze();
+    sleep(ms(1_500)).await;
+    server.thaw();
     shut_down([node]).await;
     watch.assert_once();
     let states = watch.states(&named(&name, &server.endpoints()), "job").await;
