@@ -3,7 +3,7 @@
 use etcd_client::{Compare, CompareOp, DeleteOptions, GetOptions, PutOptions, Txn, TxnOp};
 use tidelock::{
     AcquireRequest, Acquisition, BackendError, Consumed, ErrorKind, FencingToken, Grant, IfHeld,
-    Intent, MarkPoint, Occurrence, Record, SkipReason,
+    Intent, MarkPoint, Occurrence, Record,
 };
 use tokio::time::Instant;
 
@@ -11,15 +11,14 @@ use crate::EtcdBackend;
 use crate::calls::Repeat;
 use crate::error::{BACKEND, Odd, Reach};
 use crate::keys::{Keys, Part};
-use crate::leases::{EtcdLease, Lent, Loan, seconds};
+use crate::leases::{EtcdLease, Lent};
+use crate::loan::Loan;
 use crate::reply::{Found, Reply};
-use crate::state::{self, LockNow, Says, State, look, newest_marks, open_runs};
+use crate::state::{self, Says, State, look, newest_marks, open_runs};
 use crate::{records, text};
 
 /// How often a request is sent anew when the state changed under it, or its lease was gone.
 const TRIES: u32 = 4;
-/// So many ticks taken are kept at most without a run that ends and clears the older ones away.
-const MARKS: u64 = 16;
 
 /// A request on its way.
 pub(crate) struct Ask<'a> {
@@ -61,31 +60,17 @@ impl Ask<'_> {
         }
     }
 
-    /// Finds out what became of an earlier sending of this request, where that is unknown. After
-    /// that, it can never arrive any more: its lease is gone.
-    async fn settle(&self) -> Result<Option<Told>, BackendError> {
-        let holder = &self.request.holder;
-        let Some(lease) = self.backend.leases.doubtful(holder) else {
-            return Ok(None);
-        };
-        let state = self.look().await?;
-        if let Says::Mine(lock) = state.says(self.request) {
-            let told = self.granted_again(&state, &lock).await?;
-            self.backend.leases.settled(holder);
-            return Ok(Some((told, None)));
-        }
-        self.backend.wire.revoke_lease(self.operation, lease.id).await?;
-        self.backend.leases.settled(holder);
-        Ok(None)
-    }
-
-    async fn look(&self) -> Result<State, BackendError> {
+    pub(crate) async fn look(&self) -> Result<State, BackendError> {
         let txn = Txn::new().and_then(look(&self.keys));
         let mut reply = self.send(Repeat::Safe, txn).await?;
         State::read(&self.request.key, &mut reply)
     }
 
-    async fn send(&self, repeat: Repeat, txn: Txn) -> Result<Reply, crate::error::Failure> {
+    pub(crate) async fn send(
+        &self,
+        repeat: Repeat,
+        txn: Txn,
+    ) -> Result<Reply, crate::error::Failure> {
         let response = self.backend.wire.txn(self.operation, repeat, txn).await?;
         Ok(Reply::new(self.operation, &response))
     }
@@ -192,7 +177,7 @@ impl Ask<'_> {
     }
 
     /// Whether the lease was there.
-    async fn keep_alive(&self, lease: EtcdLease) -> Result<bool, BackendError> {
+    pub(crate) async fn keep_alive(&self, lease: EtcdLease) -> Result<bool, BackendError> {
         let (wire, sent) = (&self.backend.wire, Instant::now());
         match wire.keep_alive(self.operation, wire.timeouts.operation, lease.id).await {
             Ok(()) => {
@@ -205,133 +190,13 @@ impl Ask<'_> {
     }
 
     /// The mark as it was; a manual run passes over no ticks.
-    fn previous(&self, marks: &Found, reply: &Reply) -> Result<Option<MarkPoint>, BackendError> {
+    pub(crate) fn previous(
+        &self,
+        marks: &Found,
+        reply: &Reply,
+    ) -> Result<Option<MarkPoint>, BackendError> {
         let newest = marks.entries.first().filter(|_| self.request.occurrence.is_some());
         newest.map(|entry| state::point(entry, reply)).transpose()
-    }
-
-    /// The lock is this holder's already: its first answer again, and its life anew.
-    async fn granted_again(
-        &self,
-        state: &State,
-        lock: &LockNow,
-    ) -> Result<Acquisition, BackendError> {
-        let (request, leases) = (self.request, &self.backend.leases);
-        let known = leases.lent(&request.holder).filter(|lent| lent.lease.id == lock.lease);
-        let previous = match (request.occurrence, known) {
-            (None, _) => None,
-            (Some(_), Some(Lent { previous: Some(previous), .. })) => Some(previous),
-            (Some(tick), _) => self.mark_before(tick, state, lock).await?,
-        };
-        let sent = Instant::now();
-        let seconds = known.map_or(seconds(request.ttl), |lent| lent.lease.seconds);
-        let lease = EtcdLease { id: lock.lease, seconds, sent };
-        if lock.lease != 0 {
-            leases.lend(&request.holder, Lent { lease, previous });
-            if !self.keep_alive(lease).await? {
-                return Ok(Acquisition::Expired(state::lease(request, lock.token)));
-            }
-        }
-        let others = state.open.iter().filter(|run| run.token != lock.token);
-        let lease = state::lease(request, lock.token);
-        Ok(Acquisition::Granted(Grant::new(lease, previous, others.cloned().collect())))
-    }
-
-    /// The mark as it was before a grant: others may have moved it since, but the store still knows
-    /// its past, unless that was compacted away.
-    async fn mark_before(
-        &self,
-        tick: Occurrence,
-        state: &State,
-        lock: &LockNow,
-    ) -> Result<Option<MarkPoint>, BackendError> {
-        let wire = &self.backend.wire;
-        let before = i64::try_from(lock.token.get()).unwrap_or(i64::MAX) - 1;
-        if before < 1 {
-            return Ok(None);
-        }
-        let options = state::newest_marks_options(&self.keys, 1).with_revision(before);
-        let all = self.keys.all(Part::Marks);
-        match wire.get(self.operation, wire.timeouts.operation, &all, options).await {
-            Ok(found) => {
-                let found = Found::from(&found);
-                let point = found.entries.first().and_then(text::read_point);
-                Ok(point)
-            }
-            Err(failure) if failure.reach == Reach::Compacted => {
-                let mark = state.mark.as_ref();
-                let known = mark.map(|mark| mark.point).into_iter();
-                let known = known.chain(mark.and_then(|mark| mark.previous));
-                Ok(known.filter(|point| point.occurrence < tick).max_by_key(|p| p.occurrence))
-            }
-            Err(failure) => Err(failure.error),
-        }
-    }
-
-    /// Moves the mark, lock or no lock.
-    async fn skip(&self, tick: Occurrence, why: SkipReason) -> Result<Acquisition, BackendError> {
-        let (keys, request) = (&self.keys, self.request);
-        let put = TxnOp::put(keys.mark(tick), text::mark(request, Some((why, None))), None);
-        let txn = Txn::new()
-            .when([newer_than_all(keys, tick)])
-            .and_then([newest_marks(keys, 1), put])
-            .or_else(look(keys));
-        // Sent twice, the second finds what the first has done.
-        let mut reply = self.send(Repeat::Safe, txn).await?;
-        if reply.succeeded {
-            let marks = reply.found()?;
-            let previous = self.previous(&marks, &reply)?;
-            if marks.count > MARKS
-                && let Some(previous) = previous
-            {
-                self.clear_marks(previous).await;
-            }
-            return Ok(Acquisition::Consumed(Consumed::new(why, None, previous)));
-        }
-        let state = State::read(&request.key, &mut reply)?;
-        match state.says(request) {
-            Says::Answer(answer) => Ok(answer),
-            Says::Mine(lock) => self.granted_again(&state, &lock).await,
-            Says::Held(_) | Says::Free => Err(reply.odd("a tick is refused for no reason")),
-        }
-    }
-
-    /// Moves the mark because that run is in the way. `None`: it is not, by now.
-    async fn consume(
-        &self,
-        tick: Occurrence,
-        state: &State,
-        lock: &LockNow,
-    ) -> Result<Option<Acquisition>, BackendError> {
-        let (keys, request) = (&self.keys, self.request);
-        let how = (SkipReason::Overlap, Some(lock.run_id));
-        let mut then = vec![
-            newest_marks(keys, 1),
-            TxnOp::put(keys.mark(tick), text::mark(request, Some(how)), None),
-        ];
-        then.extend(state.mark.as_ref().map(|mark| older_marks(keys, mark.point)));
-        let created = i64::try_from(lock.token.get()).unwrap_or(i64::MAX);
-        let held = Compare::create_revision(keys.lock(), CompareOp::Equal, created);
-        let txn =
-            Txn::new().when([held, newer_than_all(keys, tick)]).and_then(then).or_else(look(keys));
-        let mut reply = self.send(Repeat::Safe, txn).await?;
-        if reply.succeeded {
-            let previous = self.previous(&reply.found()?, &reply)?;
-            let consumed = Consumed::new(how.0, how.1, previous);
-            return Ok(Some(Acquisition::Consumed(consumed)));
-        }
-        let state = State::read(&request.key, &mut reply)?;
-        match state.says(request) {
-            Says::Answer(answer) => Ok(Some(answer)),
-            Says::Mine(_) | Says::Held(_) | Says::Free => Ok(None),
-        }
-    }
-
-    async fn clear_marks(&self, before: MarkPoint) {
-        let txn = Txn::new().and_then([older_marks(&self.keys, before)]);
-        if let Err(failure) = self.send(Repeat::Safe, txn).await {
-            tracing::debug!(error = %failure.error, "old marks are left to a later run");
-        }
     }
 
     fn restless(&self) -> BackendError {
@@ -352,7 +217,7 @@ pub(crate) fn absent(key: String) -> Compare {
 }
 
 /// No tick was taken that is this one or newer.
-fn newer_than_all(keys: &Keys, tick: Occurrence) -> Compare {
+pub(crate) fn newer_than_all(keys: &Keys, tick: Occurrence) -> Compare {
     absent(keys.mark(tick)).with_range(keys.end(Part::Marks))
 }
 

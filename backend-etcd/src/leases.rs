@@ -7,19 +7,17 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tidelock::{Holder, MarkPoint, Spawner, TokioSpawner};
-use tokio::select;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use crate::connection::Wire;
-use crate::error::{Failure, Reach};
-
-/// For so long after it was last lent a lease is kept alive in the pool.
-const LINGER: Duration = Duration::from_secs(300);
+use crate::error::Failure;
+use crate::loan::Loan;
+use crate::warm::keep_warm;
 
 /// The smallest life that every server grants.
 const SHORTEST: u64 = 2;
@@ -42,7 +40,7 @@ pub(crate) struct EtcdLease {
 }
 
 impl EtcdLease {
-    fn life(&self) -> Duration {
+    pub(crate) fn life(&self) -> Duration {
         Duration::from_secs(self.seconds)
     }
 
@@ -55,7 +53,7 @@ impl EtcdLease {
     }
 
     /// Whether it is surely there for a moment more.
-    fn is_usable(&self, now: Instant) -> bool {
+    pub(crate) fn is_usable(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.sent) < self.life().mul_f64(0.8)
     }
 }
@@ -69,28 +67,29 @@ pub(crate) struct Lent {
 }
 
 #[derive(Debug)]
-struct Idle {
-    lease: EtcdLease,
-    used: Instant,
+pub(crate) struct Idle {
+    pub(crate) lease: EtcdLease,
+    /// When it was last lent.
+    pub(crate) used: Instant,
 }
 
 #[derive(Debug, Default)]
-struct Pool {
+pub(crate) struct Pool {
     /// Used last at the end.
-    idle: Vec<Idle>,
+    pub(crate) idle: Vec<Idle>,
     lent: HashMap<Holder, Lent>,
     /// Leases of requests whose outcome is unknown.
     doubtful: HashMap<Holder, EtcdLease>,
     /// Whether a task keeps the idle ones alive.
-    warming: bool,
+    pub(crate) warming: bool,
 }
 
 /// All leases of a backend.
 pub(crate) struct Leases {
-    wire: Arc<Wire>,
+    pub(crate) wire: Arc<Wire>,
     pool: Mutex<Pool>,
     /// Rung when one comes back, which may need to be kept alive sooner than the others.
-    bell: Arc<Notify>,
+    pub(crate) bell: Arc<Notify>,
 }
 
 impl Leases {
@@ -98,7 +97,7 @@ impl Leases {
         Self { wire, pool: Mutex::default(), bell: Arc::default() }
     }
 
-    fn pool(&self) -> MutexGuard<'_, Pool> {
+    pub(crate) fn pool(&self) -> MutexGuard<'_, Pool> {
         self.pool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -122,7 +121,7 @@ impl Leases {
                 EtcdLease { id, seconds: granted, sent }
             }
         };
-        Ok(Loan { leases: self.clone(), holder: holder.clone(), lease, in_doubt: false })
+        Ok(Loan::new(self.clone(), holder.clone(), lease))
     }
 
     /// What the lock of that holder stands under, as far as this backend has lent it.
@@ -193,108 +192,11 @@ impl Pool {
         Some(self.idle.remove(at).lease)
     }
 
-    fn doubt(&mut self, holder: Holder, lease: EtcdLease) {
+    pub(crate) fn doubt(&mut self, holder: Holder, lease: EtcdLease) {
         // What nobody came back for has expired at the server, even after a change of leader.
         let now = Instant::now();
         self.doubtful.retain(|_, lease| now - lease.sent < lease.life() * 3);
         self.doubtful.insert(holder, lease);
-    }
-}
-
-/// A lease on its way to a lock. Dropped in doubt, it is never lent again: a request under it may
-/// still arrive.
-pub(crate) struct Loan {
-    leases: Arc<Leases>,
-    holder: Holder,
-    pub(crate) lease: EtcdLease,
-    in_doubt: bool,
-}
-
-impl Loan {
-    /// The request goes out: its outcome is unknown until something else is said.
-    pub(crate) fn sent(&mut self) {
-        self.in_doubt = true;
-    }
-
-    /// The lock stands under it.
-    pub(crate) fn lend(mut self, previous: Option<MarkPoint>) -> Lent {
-        self.in_doubt = false;
-        let lent = Lent { lease: self.lease, previous };
-        self.leases.lend(&self.holder, lent);
-        lent
-    }
-
-    /// Nothing stands under it, and nothing will.
-    pub(crate) fn give_back(mut self) {
-        self.in_doubt = false;
-        self.leases.give_back(self.lease);
-    }
-
-    /// The server does not know it.
-    pub(crate) fn forget(mut self) {
-        self.in_doubt = false;
-    }
-}
-
-impl Drop for Loan {
-    fn drop(&mut self) {
-        if self.in_doubt {
-            self.leases.pool().doubt(self.holder.clone(), self.lease);
-        }
-    }
-}
-
-/// Keeps idle leases alive for as long as they linger, and ends when there are none.
-async fn keep_warm(leases: Weak<Leases>) {
-    loop {
-        let Some((wire, bell, due, at)) = leases.upgrade().and_then(|leases| {
-            let mut pool = leases.pool();
-            let now = Instant::now();
-            pool.idle.retain(|idle| idle.lease.is_usable(now));
-            let warm = pool.idle.iter().filter(|idle| now - idle.used < LINGER);
-            let next = warm.min_by_key(|idle| idle.lease.sent + idle.lease.life() / 3);
-            let Some(next) = next else {
-                pool.warming = false;
-                return None;
-            };
-            let at = next.lease.sent + next.lease.life() / 3;
-            Some((leases.wire.clone(), leases.bell.clone(), next.lease.id, at))
-        }) else {
-            return;
-        };
-        if Instant::now() < at {
-            // Nothing is held meanwhile that would keep a dropped backend.
-            drop(wire);
-            select! {
-                () = sleep_until(at) => {}
-                () = bell.notified() => {}
-            }
-            continue;
-        }
-        let sent = Instant::now();
-        let kept = wire.keep_alive("keep-alive", wire.timeouts.operation, due).await;
-        let Some(leases) = leases.upgrade() else {
-            return;
-        };
-        let mut pool = leases.pool();
-        let Some(index) = pool.idle.iter().position(|idle| idle.lease.id == due) else {
-            continue; // lent meanwhile
-        };
-        match kept {
-            Ok(()) => {
-                if let Some(idle) = pool.idle.get_mut(index) {
-                    idle.lease.sent = idle.lease.sent.max(sent);
-                }
-            }
-            Err(failure) if failure.reach == Reach::NoLease => {
-                pool.idle.remove(index);
-            }
-            // It is not worth more than a new one is.
-            Err(failure) => {
-                tracing::debug!(error = %failure.error, "an idle lease is left to expire");
-                pool.idle.remove(index);
-            }
-        }
     }
 }
 

@@ -68,7 +68,8 @@ impl RedisBackend {
             let is_grant = matches!(answer.value, Acquisition::Granted(_));
             Ok((answer, is_grant))
         };
-        let (answer, enough) = replicas.run(&self.wire, self.timeouts, &call, read).await?;
+        let ran = replicas.run(&self.wire, self.timeouts, &call, request.ttl, read).await;
+        let (answer, enough) = ran?;
         let Acquisition::Granted(grant) = &answer.value else {
             return Ok(answer);
         };

@@ -50,8 +50,8 @@ impl Wire {
                 }
                 Sent::Failure(error, number) => {
                     let then = classify(&error).1;
-                    let moved = then == Then::AskAgain && self.leads_elsewhere();
-                    if then == Then::Replace || moved {
+                    let moved = then == Then::AskAgain && self.leads_elsewhere(broken);
+                    if matches!(then, Then::Replace | Then::LetGo) || moved {
                         self.replace(number);
                     }
                     match (then, call) {

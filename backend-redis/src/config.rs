@@ -8,10 +8,16 @@ use tidelock::{BackendError, ErrorKind};
 
 use crate::RedisBackend;
 use crate::connection::{SharedConnection, Timeouts, Wire};
-use crate::error::{BACKEND, failed};
+use crate::error::{BACKEND, Odd, failed};
 use crate::keys::Namespace;
 use crate::origin::Origin;
 use crate::replicas::{Replicas, Wanted};
+#[cfg(feature = "sentinel")]
+use crate::sentinels::Sentinels;
+use crate::tls::Tls;
+
+/// As good as endless for a timeout, and no more than a clock can be set ahead by.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// How much of a history is kept.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +49,7 @@ pub struct RedisBackendBuilder {
     timeouts: Timeouts,
     pub(crate) allow_eviction: bool,
     replicas: Option<Wanted>,
-    #[cfg(feature = "tls")]
-    tls: crate::tls::Tls,
+    tls: Tls,
 }
 
 impl RedisBackendBuilder {
@@ -59,8 +64,7 @@ impl RedisBackendBuilder {
             },
             allow_eviction: false,
             replicas: None,
-            #[cfg(feature = "tls")]
-            tls: crate::tls::Tls::default(),
+            tls: Tls::default(),
         }
     }
 
@@ -80,7 +84,7 @@ impl RedisBackendBuilder {
 
     /// How long a connection may take to come up. Default: 500 ms.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.timeouts.connect = timeout;
+        self.timeouts.connect = timeout.min(LONGEST);
         self
     }
 
@@ -88,7 +92,7 @@ impl RedisBackendBuilder {
     ///
     /// A renewal takes at most a quarter of its lock's life, whatever is set here.
     pub fn operation_timeout(mut self, timeout: Duration) -> Self {
-        self.timeouts.operation = timeout;
+        self.timeouts.operation = timeout.min(LONGEST);
         self
     }
 
@@ -107,11 +111,11 @@ impl RedisBackendBuilder {
     ///
     /// That makes it unlikely, not impossible, that a failover forgets a grant: the replica that
     /// becomes primary may be one of those that had not acknowledged it, and a renewal or a release
-    /// is not waited for. Each run costs two calls more, on connections of their own. The timeout
-    /// should be a fraction of the shortest lock's life. Not for a Cluster, nor for a connection of
-    /// the application.
+    /// is not waited for. Each run costs two calls more, on connections of their own. No wait takes
+    /// longer than an eighth of the lock's life, or 1.5 s, so that the scheduler hears its end. Not
+    /// for a Cluster, nor for a connection of the application.
     pub fn wait_replicas(mut self, count: u32, timeout: Duration) -> Self {
-        self.replicas = Some(Wanted { count, timeout });
+        self.replicas = Some(Wanted { count, timeout: timeout.min(LONGEST) });
         self
     }
 
@@ -154,14 +158,16 @@ impl RedisBackendBuilder {
     ///
     /// The URL or the namespace is none.
     pub fn connect_lazy(self, url: &str) -> Result<RedisBackend, BackendError> {
-        let client = self.client(url).map_err(|error| failed("connect", error))?;
+        let client = connection_info(url).and_then(|info| self.tls.client(info));
+        let client = client.map_err(|error| failed("connect", error))?;
         self.over(Origin::Server(Box::new(client)))
     }
 
     /// Connects to the primary that Sentinels name, and to its successor after a failover.
     ///
-    /// `sentinels` are the addresses of the Sentinels; in `url`, the name of the primary stands in
-    /// place of a host: `redis://user:password@mymaster/0`.
+    /// `sentinels` are the addresses of the Sentinels, all with the same user, if with one; in
+    /// `url`, the name of the primary stands in place of a host:
+    /// `redis://user:password@mymaster/0`. Either may be `rediss://`.
     ///
     /// # Errors
     ///
@@ -172,9 +178,10 @@ impl RedisBackendBuilder {
         sentinels: impl IntoIterator<Item = impl Into<String>>,
         url: &str,
     ) -> Result<RedisBackend, BackendError> {
-        let sentinels = sentinels.into_iter().map(Into::into).collect();
-        let origin = Origin::sentinel(sentinels, url).map_err(|error| failed("connect", error))?;
-        let backend = self.over(origin)?;
+        let sentinels: Vec<String> = sentinels.into_iter().map(Into::into).collect();
+        let sentinels = Sentinels::new(&sentinels, url, &self.tls);
+        let sentinels = sentinels.map_err(|error| failed("connect", error))?;
+        let backend = self.over(Origin::Sentinel(sentinels))?;
         backend.preflight().await?.check()?;
         Ok(backend)
     }
@@ -191,7 +198,7 @@ impl RedisBackendBuilder {
         nodes: impl IntoIterator<Item = impl Into<String>>,
     ) -> Result<RedisBackend, BackendError> {
         let nodes: Vec<String> = nodes.into_iter().map(Into::into).collect();
-        let origin = Origin::cluster(nodes, self.timeouts);
+        let origin = Origin::cluster(nodes, self.timeouts, &self.tls);
         let backend = self.over(origin.map_err(|error| failed("connect", error))?)?;
         backend.preflight().await?.check()?;
         Ok(backend)
@@ -219,20 +226,16 @@ impl RedisBackendBuilder {
         self.over(Origin::Given(Arc::new(connection)))
     }
 
-    fn client(&self, url: &str) -> RedisResult<Client> {
-        let info = connection_info(url)?;
-        #[cfg(feature = "tls")]
-        if matches!(info.addr(), redis::ConnectionAddr::TcpTls { .. }) {
-            return self.tls.client(info);
-        }
-        Client::open(info)
-    }
-
     fn over(self, origin: Origin) -> Result<RedisBackend, BackendError> {
-        let unfit = self.replicas.is_some() && !origin.gives_own();
-        let zero = self.timeouts.connect.is_zero() || self.timeouts.operation.is_zero();
-        if zero || unfit {
-            return Err(BackendError::new(ErrorKind::Misconfigured, BACKEND, "connect"));
+        let unfit = |what| {
+            let error = BackendError::new(ErrorKind::Misconfigured, BACKEND, "connect");
+            Err(error.with_source(Odd(what)))
+        };
+        if self.timeouts.connect.is_zero() || self.timeouts.operation.is_zero() {
+            return unfit("a timeout of zero leaves no time for anything");
+        }
+        if self.replicas.is_some() && !origin.gives_own() {
+            return unfit("wait_replicas is not for a Cluster or a connection of the application");
         }
         let limits = Limits {
             keep: self.keep,

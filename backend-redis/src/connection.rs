@@ -1,13 +1,13 @@
 //! The shared connection, and when it is replaced.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use redis::aio::{
-    ConnectionLike, ConnectionManager, ConnectionManagerConfig, MultiplexedConnection,
-};
-use redis::{AsyncConnectionConfig, Client, ErrorKind, RedisError, RedisResult};
+use redis::aio::{ConnectionLike, MultiplexedConnection};
+use redis::{AsyncConnectionConfig, RedisResult};
 
 use crate::origin::Origin;
 
@@ -33,11 +33,18 @@ pub(crate) struct Timeouts {
     pub(crate) operation: Duration,
 }
 
+/// A connection that is coming up.
+pub(crate) type Opening =
+    Pin<Box<dyn Future<Output = RedisResult<Arc<dyn SharedConnection>>> + Send>>;
+
 /// The one connection that all calls share.
 pub(crate) struct Wire {
-    origin: Origin,
+    origin: Arc<Origin>,
     timeouts: Timeouts,
     current: Mutex<Current>,
+    /// The next one. It stays when the call that waits for it is over: where a member of several is
+    /// silent, it takes longer to come up than a call may.
+    opening: tokio::sync::Mutex<Option<Opening>>,
 }
 
 #[derive(Default)]
@@ -47,6 +54,8 @@ struct Current {
     number: u64,
     /// How many calls in a row had no answer on it.
     silent: u32,
+    /// Whether it serves only until its successor is up.
+    doubted: bool,
 }
 
 /// After so many calls in a row without an answer a connection counts as dead: its server may have
@@ -55,74 +64,95 @@ const SILENT_CALLS: u32 = 3;
 
 impl Wire {
     pub(crate) fn new(origin: Origin, timeouts: Timeouts) -> Self {
-        Self { origin, timeouts, current: Mutex::default() }
+        let (current, opening) = Default::default();
+        Self { origin: Arc::new(origin), timeouts, current, opening }
     }
 
-    /// A handle on the connection, and its number. Does not wait for it to come up: the first call
-    /// on it does.
+    /// A handle on the connection, and its number. Does not wait for it to come up, where it is one
+    /// to a single server: the first call on it does.
     pub(crate) async fn handle(&self) -> RedisResult<(Box<dyn ConnectionLike + Send>, u64)> {
-        if let Some(handle) = self.current().handle() {
+        if let Some(handle) = self.ready() {
             return Ok(handle);
         }
-        let opened = self.open().await?;
-        let mut current = self.current();
+        let mut opening = self.opening.lock().await;
         // Another call may have been quicker.
-        let connection = current.connection.get_or_insert(opened);
+        if let Some(handle) = self.ready() {
+            return Ok(handle);
+        }
+        let opened = opening.get_or_insert_with(|| self.open()).as_mut().await;
+        *opening = None;
+        let mut current = self.current();
+        let connection = current.connection.insert(opened?);
         Ok((connection.handle(), current.number))
     }
 
-    async fn open(&self) -> RedisResult<Arc<dyn SharedConnection>> {
-        match &self.origin {
-            Origin::Given(connection) => Ok(connection.clone()),
-            Origin::Server(client) => self.managed(client.as_ref().clone()),
-            #[cfg(feature = "sentinel")]
-            Origin::Sentinel(sentinel) => {
-                let client = sentinel.lock().await.async_get_client().await?;
-                self.managed(client)
-            }
-            #[cfg(feature = "cluster")]
-            Origin::Cluster(client) => Ok(Arc::new(client.get_async_connection().await?)),
+    fn ready(&self) -> Option<(Box<dyn ConnectionLike + Send>, u64)> {
+        if self.current().doubted {
+            self.look_for_successor();
         }
+        self.current().handle()
+    }
+
+    /// Begins to open the successor of a doubted connection, or takes it where it is up. Nobody
+    /// waits for it: the driver's own task opens it, and each call has a look.
+    fn look_for_successor(&self) {
+        let Ok(mut opening) = self.opening.try_lock() else {
+            return;
+        };
+        let successor = opening.get_or_insert_with(|| self.open());
+        let Poll::Ready(opened) = successor.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+        else {
+            return;
+        };
+        *opening = None;
+        if let Ok(connection) = opened {
+            let mut current = self.current();
+            let number = current.number + 1;
+            *current = Current { connection: Some(connection), number, ..Current::default() };
+        }
+    }
+
+    fn open(&self) -> Opening {
+        let (origin, timeouts) = (self.origin.clone(), self.timeouts);
+        Box::pin(async move { origin.open(timeouts).await })
     }
 
     /// A connection for one call at a time, which never reconnects.
     pub(crate) async fn own(&self, response: Duration) -> RedisResult<MultiplexedConnection> {
-        let client = match &self.origin {
-            Origin::Server(client) => client.as_ref().clone(),
-            #[cfg(feature = "sentinel")]
-            Origin::Sentinel(sentinel) => sentinel.lock().await.async_get_client().await?,
-            _ => {
-                let what = "waiting for replicas needs connections of its own";
-                return Err(RedisError::from((ErrorKind::InvalidClientConfig, what)));
-            }
-        };
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.timeouts.connect))
             .set_response_timeout(Some(response));
-        client.get_multiplexed_async_connection_with_config(&config).await
+        let client = self.origin.client().await?;
+        // Boxed without its type: those of the driver's futures nest too deep for a compiler that
+        // has to look through them in every program.
+        let open: Pin<Box<dyn Future<Output = _> + Send + '_>> =
+            Box::pin(client.get_multiplexed_async_connection_with_config(&config));
+        open.await
     }
 
-    fn managed(&self, client: Client) -> RedisResult<Arc<dyn SharedConnection>> {
-        // Tries are this crate's own: those of the driver wait longer than a tick can.
-        let config = ConnectionManagerConfig::new()
-            .set_number_of_retries(0)
-            .set_connection_timeout(Some(self.timeouts.connect))
-            .set_response_timeout(Some(self.timeouts.operation));
-        Ok(Arc::new(ConnectionManager::new_lazy_with_config(client, config)?))
-    }
-
-    /// Lets go of the connection of that number; the next call opens another.
+    /// Lets go of the connection of that number; the next call opens another. One to several servers
+    /// serves until then: what is wrong with one of them is nothing to the jobs of the others.
     pub(crate) fn replace(&self, number: u64) {
         let mut current = self.current();
         if current.number == number {
             tracing::debug!(origin = ?self.origin, "connection replaced");
-            *current = Current { connection: None, number: number + 1, silent: 0 };
+            if self.origin.is_to_several() {
+                *current = Current { silent: 0, doubted: true, ..std::mem::take(&mut *current) };
+            } else {
+                *current = Current { number: number + 1, ..Current::default() };
+            }
         }
     }
 
-    /// Whether a broken connection's successor may be one to another server.
-    pub(crate) fn leads_elsewhere(&self) -> bool {
-        self.origin.leads_elsewhere()
+    /// Whether the successor of a connection that broke, and broke again when `again`, may do what
+    /// it cannot.
+    pub(crate) fn leads_elsewhere(&self, again: bool) -> bool {
+        self.origin.leads_elsewhere() || (again && self.origin.is_to_several())
+    }
+
+    /// How many places are worth a probe: those of different jobs are at different servers.
+    pub(crate) fn probes(&self) -> u32 {
+        if self.origin.is_to_several() { 4 } else { 1 }
     }
 
     /// Notes that a call on that connection had an answer, of whatever kind.

@@ -40,6 +40,9 @@ impl Error for Refused {}
 pub(crate) enum Then {
     /// Nothing: the caller hears of it.
     GiveUp,
+    /// Nothing, and the next call opens a connection anew: this one may not have come up, and the
+    /// driver then keeps it, with its error, for all later calls.
+    LetGo,
     /// The server does not know the script: send its text.
     SendText,
     /// The connection is broken: ask again at once, on the next one.
@@ -57,8 +60,9 @@ pub(crate) fn classify(error: &RedisError) -> (ErrorKind, Then) {
     match error.kind() {
         Driver::Io => of_io(error),
         Driver::AuthenticationFailed => match of_words(error.detail().unwrap_or_default()) {
-            Some(meaning @ (Unavailable, _)) => meaning,
-            _ => (Denied, Then::GiveUp),
+            Some((Unavailable, Then::GiveUp | Then::LetGo)) => (Unavailable, Then::LetGo),
+            Some((Unavailable, _)) => (Unavailable, Then::Replace),
+            _ => (Denied, Then::LetGo),
         },
         Driver::Server(kind) => match kind {
             Server::NoScript => (Unavailable, Then::SendText),
@@ -72,7 +76,7 @@ pub(crate) fn classify(error: &RedisError) -> (ErrorKind, Then) {
             Server::Moved | Server::Ask | Server::CrossSlot => (Misconfigured, Then::GiveUp),
             // ERR: the code that counts may stand inside, as that of an error in a script.
             Server::ResponseError => {
-                of_words(error.detail().unwrap_or_default()).unwrap_or((Malformed, Then::GiveUp))
+                of_words(error.detail().unwrap_or_default()).unwrap_or((Malformed, Then::LetGo))
             }
             Server::ExecAbort | Server::NotBusy | Server::NoSub => (Malformed, Then::GiveUp),
             _ => (Malformed, Then::GiveUp), // the driver's enum may grow
@@ -86,7 +90,7 @@ pub(crate) fn classify(error: &RedisError) -> (ErrorKind, Then) {
         Driver::InvalidClientConfig
         | Driver::Client
         | Driver::EmptySentinelList
-        | Driver::RESP3NotSupported => (Misconfigured, Then::GiveUp),
+        | Driver::RESP3NotSupported => (Misconfigured, Then::LetGo),
         Driver::Parse | Driver::UnexpectedReturnType => (Malformed, Then::GiveUp),
         _ => (Malformed, Then::GiveUp), // the driver's enum may grow
     }
@@ -114,10 +118,12 @@ fn of_io(error: &RedisError) -> (ErrorKind, Then) {
 /// What the codes mean that a server puts into its messages.
 fn of_words(text: &str) -> Option<(ErrorKind, Then)> {
     use ErrorKind::{Denied, Malformed, Misconfigured, Unavailable};
-    const WORDS: [(&str, ErrorKind, Then); 19] = [
+    const WORDS: [(&str, ErrorKind, Then); 24] = [
         ("READONLY", Unavailable, Then::Replace),
         ("LOADING", Unavailable, Then::Wait),
         ("BUSY", Unavailable, Then::Wait),
+        // The same without its code: what the driver leaves of it when a database is chosen.
+        ("busy running a", Unavailable, Then::Replace),
         ("UNKILLABLE", Unavailable, Then::Wait),
         ("MASTERDOWN", Unavailable, Then::Wait),
         ("TRYAGAIN", Unavailable, Then::Wait),
@@ -126,11 +132,16 @@ fn of_words(text: &str) -> Option<(ErrorKind, Then)> {
         ("OOM", Unavailable, Then::GiveUp),
         ("MISCONF", Unavailable, Then::GiveUp),
         ("NOREPLICAS", Unavailable, Then::GiveUp),
-        ("max number of clients", Unavailable, Then::GiveUp),
-        ("WRONGPASS", Denied, Then::GiveUp),
-        ("NOAUTH", Denied, Then::GiveUp),
+        ("max number of clients", Unavailable, Then::LetGo),
+        ("WRONGPASS", Denied, Then::LetGo),
+        ("NOAUTH", Denied, Then::LetGo),
         ("NOPERM", Denied, Then::GiveUp),
+        // The same inside a script, up to Redis 7.0 and from then on.
         ("can't run this command", Denied, Then::GiveUp),
+        ("can't access at least one of the keys", Denied, Then::GiveUp),
+        ("ACL failure in script", Denied, Then::GiveUp),
+        ("has no permissions", Denied, Then::LetGo),
+        ("DB index is out of range", Misconfigured, Then::LetGo),
         ("WRONGTYPE", Malformed, Then::GiveUp),
         ("TIDELOCK", Malformed, Then::GiveUp),
         ("Unknown Redis command", Misconfigured, Then::GiveUp),
@@ -185,8 +196,14 @@ mod tests {
             ("OOM", "command not allowed", (Unavailable, Then::GiveUp)),
             ("BUSY", "Redis is busy running a script", (Unavailable, Then::Wait)),
             ("BUSYKEY", "Target key name already exists", (Malformed, Then::GiveUp)),
-            ("WRONGPASS", "invalid pair", (Denied, Then::GiveUp)),
-            ("NOAUTH", "Authentication required", (Denied, Then::GiveUp)),
+            ("WRONGPASS", "invalid pair", (Denied, Then::LetGo)),
+            ("NOAUTH", "Authentication required", (Denied, Then::LetGo)),
+            (
+                "ERR",
+                "ACL failure in script: No permissions to access a key",
+                (Denied, Then::GiveUp),
+            ),
+            ("ERR", "max number of clients reached", (Unavailable, Then::LetGo)),
             ("WRONGTYPE", "Operation against a key", (Malformed, Then::GiveUp)),
             ("MISCONF", "Redis is configured to save", (Unavailable, Then::GiveUp)),
             ("NEWS", "of a later server", (Malformed, Then::GiveUp)),

@@ -13,8 +13,9 @@ mod records;
 mod replicas;
 mod reply;
 mod script;
+#[cfg(feature = "sentinel")]
+mod sentinels;
 mod text;
-#[cfg(feature = "tls")]
 mod tls;
 
 pub use backend::RedisBackend;

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use redis::Client;
+use redis::aio::{ConnectionManager, ConnectionManagerConfig};
+use redis::{Client, ErrorKind, RedisError, RedisResult};
 
-use crate::connection::SharedConnection;
+use crate::connection::{SharedConnection, Timeouts};
 
 /// Where connections come from.
 pub(crate) enum Origin {
@@ -15,54 +16,73 @@ pub(crate) enum Origin {
     Given(Arc<dyn SharedConnection>),
     /// The primary that Sentinels name.
     #[cfg(feature = "sentinel")]
-    Sentinel(Box<tokio::sync::Mutex<redis::sentinel::SentinelClient>>),
+    Sentinel(crate::sentinels::Sentinels),
     /// The members of a Cluster.
     #[cfg(feature = "cluster")]
     Cluster(Box<redis::cluster::ClusterClient>),
 }
 
 impl Origin {
-    /// The primary whose name stands in place of the host.
-    #[cfg(feature = "sentinel")]
-    pub(crate) fn sentinel(sentinels: Vec<String>, url: &str) -> redis::RedisResult<Self> {
-        use redis::sentinel::{SentinelClient, SentinelNodeConnectionInfo, SentinelServerType};
-        use redis::{ConnectionAddr, ErrorKind, RedisError, TlsMode};
-
-        let info = crate::config::connection_info(url)?;
-        let node = SentinelNodeConnectionInfo::default()
-            .set_redis_connection_info(info.redis_settings().clone())
-            .set_tcp_settings(info.tcp_settings().clone());
-        let (name, node) = match info.addr() {
-            ConnectionAddr::Tcp(name, _) => (name.clone(), node),
-            ConnectionAddr::TcpTls { host, .. } => {
-                (host.clone(), node.set_tls_mode(TlsMode::Secure))
-            }
-            _ => {
-                let what = "expected redis://name-of-the-primary";
-                return Err(RedisError::from((ErrorKind::InvalidClientConfig, what)));
-            }
-        };
-        let client =
-            SentinelClient::build(sentinels, name, Some(node), SentinelServerType::Master)?;
-        Ok(Self::Sentinel(Box::new(tokio::sync::Mutex::new(client))))
-    }
-
     /// The Cluster of which these are members.
     #[cfg(feature = "cluster")]
     pub(crate) fn cluster(
         nodes: Vec<String>,
-        timeouts: crate::connection::Timeouts,
-    ) -> redis::RedisResult<Self> {
+        timeouts: Timeouts,
+        tls: &crate::tls::Tls,
+    ) -> RedisResult<Self> {
+        let secure = nodes.iter().any(|node| node.starts_with("rediss:"));
         // The driver's own retries wait for seconds; those of this crate have a deadline.
-        let client = redis::cluster::ClusterClient::builder(nodes)
+        let builder = redis::cluster::ClusterClient::builder(nodes)
             .retries(2)
             .max_retry_wait(100)
-            .connection_timeout(timeouts.connect)
+            // It comes up in two rounds, and waits for a silent member in both.
+            .connection_timeout(timeouts.connect.min(timeouts.operation / 3))
             .response_timeout(timeouts.operation)
             .overall_response_timeout(Some(timeouts.operation))
-            .use_protocol(redis::ProtocolVersion::RESP3)
-            .build()?;
-        Ok(Self::Cluster(Box::new(client)))
+            .use_protocol(redis::ProtocolVersion::RESP3);
+        let builder = if secure { tls.cluster(builder) } else { builder };
+        Ok(Self::Cluster(Box::new(builder.build()?)))
+    }
+
+    /// A connection for all calls, up or about to come up with the first call.
+    pub(crate) async fn open(&self, timeouts: Timeouts) -> RedisResult<Arc<dyn SharedConnection>> {
+        match self {
+            Self::Given(connection) => return Ok(connection.clone()),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(client) => return Ok(Arc::new(client.get_async_connection().await?)),
+            _ => {}
+        }
+        // Tries are this crate's own: those of the driver wait longer than a tick can.
+        let config = ConnectionManagerConfig::new()
+            .set_number_of_retries(0)
+            .set_connection_timeout(Some(timeouts.connect))
+            .set_response_timeout(Some(timeouts.operation));
+        let client = self.client().await?;
+        Ok(Arc::new(ConnectionManager::new_lazy_with_config(client, config)?))
+    }
+
+    /// A client of the one server.
+    pub(crate) async fn client(&self) -> RedisResult<Client> {
+        match self {
+            Self::Server(client) => Ok(client.as_ref().clone()),
+            #[cfg(feature = "sentinel")]
+            Self::Sentinel(sentinels) => sentinels.primary().await,
+            _ => {
+                let what = "waiting for replicas needs connections of its own";
+                Err(RedisError::from((ErrorKind::InvalidClientConfig, what)))
+            }
+        }
+    }
+
+    /// Whether a connection is one to several servers, which hold the keys of different jobs.
+    pub(crate) fn is_to_several(&self) -> bool {
+        match self {
+            Self::Server(_) | Self::Given(_) => false,
+            #[cfg(feature = "sentinel")]
+            Self::Sentinel(_) => false,
+            #[cfg(feature = "cluster")]
+            Self::Cluster(_) => true,
+        }
     }
 
     /// Whether it gives connections for one call at a time.

@@ -49,7 +49,8 @@ impl fmt::Display for Finding {
 pub struct Preflight {
     /// The server's version, where it tells.
     pub version: Option<String>,
-    /// How long it takes to ask it something.
+    /// How long it takes to ask it something. Locks should live at least
+    /// [sixty times](Self::shortest_ttl) as long.
     pub round_trip: Duration,
     /// What matters.
     pub findings: Vec<Finding>,
@@ -69,8 +70,19 @@ impl Preflight {
         })
     }
 
+    /// The shortest life of a lock ([`lock_ttl`]) that is safe over this way: a renewal may take a
+    /// quarter of it, and that should be time for a lost answer and a dozen slow ones.
+    ///
+    /// [`lock_ttl`]: tidelock::JobBuilder::lock_ttl
+    pub fn shortest_ttl(&self) -> Duration {
+        self.round_trip * 60
+    }
+
     fn add(&mut self, severity: Severity, topic: &'static str, text: impl Into<String>) {
         let text = text.into();
+        if self.findings.iter().any(|f| f.topic == topic && f.text == text) {
+            return; // of another member
+        }
         match severity {
             Severity::Note => tracing::debug!(topic, "{text}"),
             Severity::Warning | Severity::Error => tracing::warn!(topic, "{text}"),
@@ -91,9 +103,7 @@ impl RedisBackend {
     /// The server cannot be reached, or does not let this user run scripts. What it does not let
     /// this user look at is a note among the findings.
     pub async fn preflight(&self) -> Result<Preflight, BackendError> {
-        let probe = JobId::new(PREFLIGHT).map_err(|_| malformed(PREFLIGHT, "no job id"))?;
-        let call = locks::inspect(&self.namespace.of(&probe));
-        self.probe(&call).await?; // brings the connection up
+        let call = self.answered_probe().await?; // brings the connection up
         let asked = Instant::now();
         self.probe(&call).await?;
         let mut preflight =
@@ -101,7 +111,7 @@ impl RedisBackend {
         self.judge_scripts(&mut preflight).await;
         self.judge_round_trip(&mut preflight);
         match self.info().await {
-            Ok(info) => self.judge(&info, &mut preflight),
+            Ok(members) => members.iter().for_each(|info| self.judge(info, &mut preflight)),
             Err(error) => preflight.add(
                 Severity::Note,
                 "info",
@@ -109,6 +119,23 @@ impl RedisBackend {
             ),
         }
         Ok(preflight)
+    }
+
+    /// A probe that was answered. One of several servers may be away, and with it the place of a
+    /// probe: the others serve their jobs, and a node may start.
+    async fn answered_probe(&self) -> Result<Call, BackendError> {
+        let mut number = 0;
+        loop {
+            let name = if number == 0 { PREFLIGHT.into() } else { format!("{PREFLIGHT}-{number}") };
+            let probe = JobId::new(name).map_err(|_| malformed(PREFLIGHT, "no job id"))?;
+            let call = locks::inspect(&self.namespace.of(&probe));
+            number += 1;
+            match self.probe(&call).await {
+                Ok(()) => return Ok(call),
+                Err(error) if error.is_retryable() && number < self.wire.probes() => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     async fn probe(&self, call: &Call) -> Result<(), BackendError> {
@@ -136,19 +163,18 @@ impl RedisBackend {
                     "{took:?}, and an operation may take {:?}: raise operation_timeout, and keep \
                      locks for at least {:?}",
                     self.timeouts.operation,
-                    took * 60
+                    preflight.shortest_ttl()
                 ),
             );
         }
     }
 
-    async fn info(&self) -> Result<Info, BackendError> {
+    /// What each member says: one server, or those of a Cluster.
+    async fn info(&self) -> Result<Vec<Info>, BackendError> {
         let command = redis::cmd("INFO");
-        let value = self.wire.command(PREFLIGHT, self.timeouts.operation, &command).await?;
-        match value {
-            Value::BulkString(bytes) => Ok(Info(String::from_utf8_lossy(&bytes).into_owned())),
-            Value::VerbatimString { text, .. } | Value::SimpleString(text) => Ok(Info(text)),
-            _ => Err(malformed(PREFLIGHT, "INFO is no text")),
+        match self.wire.command(PREFLIGHT, self.timeouts.operation, &command).await? {
+            Value::Map(members) => members.into_iter().map(|(_, said)| Info::new(said)).collect(),
+            said => Ok(vec![Info::new(said)?]),
         }
     }
 
@@ -207,6 +233,14 @@ impl RedisBackend {
 struct Info(String);
 
 impl Info {
+    fn new(said: Value) -> Result<Self, BackendError> {
+        match said {
+            Value::BulkString(bytes) => Ok(Self(String::from_utf8_lossy(&bytes).into_owned())),
+            Value::VerbatimString { text, .. } | Value::SimpleString(text) => Ok(Self(text)),
+            _ => Err(malformed(PREFLIGHT, "INFO is no text")),
+        }
+    }
+
     fn field(&self, name: &str) -> Option<&str> {
         self.0.lines().find_map(|line| {
             let (field, value) = line.trim_end().split_once(':')?;

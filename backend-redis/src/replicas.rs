@@ -7,6 +7,7 @@ use std::time::Duration;
 use redis::Value;
 use redis::aio::MultiplexedConnection;
 use tidelock::{BackendError, ErrorKind};
+use tokio::time::Instant;
 
 use crate::connection::{Timeouts, Wire};
 use crate::error::{BACKEND, failed};
@@ -28,6 +29,10 @@ pub(crate) struct Replicas {
     idle: Mutex<Vec<MultiplexedConnection>>,
 }
 
+/// A scheduler gives a call a sixth of the lock's life and no more than two seconds: it must hear that
+/// too few have the grant, and the lock be given up by then.
+const LONGEST_WAIT: Duration = Duration::from_millis(1_500);
+
 /// More than that are closed after use.
 const MOST_IDLE: usize = 64;
 
@@ -36,14 +41,17 @@ impl Replicas {
         Self { wanted, idle: Mutex::default() }
     }
 
-    /// Runs a script whose answer `read` may call a grant; tells whether enough replicas have it.
+    /// Runs a script whose answer `read` may call a grant of that TTL; tells whether enough replicas
+    /// have it.
     pub(crate) async fn run<T>(
         &self,
         wire: &Wire,
         timeouts: Timeouts,
         call: &Call,
+        ttl: Duration,
         read: impl Fn(Reply) -> Result<(T, bool), BackendError>,
     ) -> Result<(T, bool), BackendError> {
+        let deadline = Instant::now() + timeouts.operation;
         loop {
             let idle = self.idle().pop();
             let was_idle = idle.is_some();
@@ -52,14 +60,15 @@ impl Replicas {
                 None => self.open(wire, timeouts, call).await?,
             };
             let own = Wire::new(Origin::Given(Arc::new(connection.clone())), timeouts);
-            let reply = match own.run(call, timeouts.operation).await {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let reply = match own.run(call, left).await {
                 Ok(reply) => reply,
                 // It may have broken while nobody looked. The script may run again.
-                Err(error) if was_idle && error.is_retryable() => continue,
+                Err(error) if was_idle && error.kind == ErrorKind::Unavailable => continue,
                 Err(error) => return Err(error),
             };
             let (answer, is_grant) = read(reply)?;
-            let enough = !is_grant || self.has_enough(&own, timeouts).await;
+            let enough = !is_grant || self.has_enough(&own, timeouts, ttl).await;
             let mut idle = self.idle();
             if enough && idle.len() < MOST_IDLE {
                 idle.push(connection);
@@ -83,8 +92,9 @@ impl Replicas {
         }
     }
 
-    async fn has_enough(&self, own: &Wire, timeouts: Timeouts) -> bool {
+    async fn has_enough(&self, own: &Wire, timeouts: Timeouts, ttl: Duration) -> bool {
         let Wanted { count, timeout } = self.wanted;
+        let timeout = timeout.min(ttl / 8).min(LONGEST_WAIT);
         let mut wait = redis::cmd("WAIT");
         wait.arg(count).arg(timeout.as_millis().max(1).to_string());
         let within = timeout + timeouts.operation;

@@ -6,12 +6,14 @@
 //! - [`Faults`]: a node's way to a backend, with failures, delays and lost replies, scripted or by
 //!   a seed; its [`Link`] cuts the node off.
 //! - [`NodeSpawner`]: freezes or kills a node whole.
+//! - [`fleet`]: whole nodes in real time over a real server, and checks of what they did.
 //! - [`TestClock`]: a clock with skew, drift and steps, over tokio's time.
 
 pub mod conformance;
 #[cfg(feature = "differential")]
 pub mod differential;
 pub mod faults;
+pub mod fleet;
 mod link;
 #[cfg(any(feature = "redis", feature = "etcd"))]
 pub mod live;

@@ -14,29 +14,32 @@
 --        'held', milliseconds left, then field and value of each part of the lock
 --        'expired', token
 --
--- All reads come before the first write, so that a key of the wrong type changes nothing; the
--- first write is one that a full server refuses, so that it, too, changes nothing.
+-- All reads come before the first write, so that a key of the wrong type changes nothing, and what
+-- goes into a reply that tells of a write is looked at before, so that no caller finds out behind it
+-- that it makes no sense; the first write is one that a full server refuses, so that it, too, changes
+-- nothing.
 local function acquire(key, ask, now)
   local function read(name)
     local flat, fields = redis.call('HGETALL', name), {}
     for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
     return flat, fields
   end
-  local function digits(text, length)
-    return #text == length and not text:find('%D')
+  local function is(text, length, other)
+    return text and #text == length and not text:find(other)
   end
 
   local lock_flat, lock = read(key.lock)
   local mark_flat, mark = read(key.mark)
   local open = redis.call('ZRANGE', key.open, 0, -1)
   local held = #lock_flat > 0
-  if held and not (lock.holder and lock.run and lock.token) then
-    return redis.error_reply('TIDELOCK the lock lacks a field')
+  if held and not (lock.holder and is(lock.run, 32, '%X') and is(lock.token, 16, '%D')) then
+    return redis.error_reply('TIDELOCK the lock makes no sense')
   end
-  if mark.tick and not (digits(mark.tick, 15) and mark.schedule and mark.holder and mark.how) then
+  if mark.tick and not (is(mark.tick, 15, '%D') and is(mark.schedule, 16, '%X')
+      and mark.holder and mark.how) then
     return redis.error_reply('TIDELOCK the mark makes no sense')
   end
-  if mark.token and not digits(mark.token, 16) then
+  if mark.token and not is(mark.token, 16, '%D') then
     return redis.error_reply('TIDELOCK the token makes no sense')
   end
 

@@ -41,8 +41,24 @@ local function save(key, limits, now, run, new)
       if old_token ~= '-' then token = old_token end
     end
     place = redis.call('ZSCORE', from, run)
+  elseif stored or to ~= key.running then
+    -- A record that was lost or spoilt may have left its place behind, in any of the sets.
+    for _, set in ipairs({ key.running, key.runs, key.skipped }) do
+      local score = redis.call('ZSCORE', set, run)
+      if score then from, place = set, score end
+    end
   end
-  place = place or redis.call('HINCRBY', key.records, 'next', 1)
+  if not place then
+    place = redis.call('HINCRBY', key.records, 'next', 1)
+    if place == 1 then
+      -- The count is new, or went with the hash: it goes on from the places that are taken.
+      for _, set in ipairs({ key.running, key.runs, key.skipped }) do
+        local newest = redis.call('ZREVRANGE', set, 0, 0, 'WITHSCORES')[2]
+        place = math.max(place, newest and tonumber(newest) + 1 or 1)
+      end
+      redis.call('HSET', key.records, 'next', place)
+    end
+  end
   if from ~= to then
     redis.call('ZADD', to, place, run)
     if from then redis.call('ZREM', from, run) end

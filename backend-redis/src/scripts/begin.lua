@@ -24,7 +24,7 @@ local at = string.format('@%.0f.%s', tonumber(now:sub(1, 12)), now:sub(13))
 local failure = ''
 for i = 6, #reply do
   local token, run, tick, node = reply[i]:match('^(%d+) (%x+) (%S+) (.*)$')
-  if token then
+  if token and #run == 32 then
     local why = try_save(key, limits, now, run, {
       state = 'abandoned', token = token, count = '-', ended = at,
       rest = tick .. ' ' .. at .. ' {"node":' .. node .. '}',

@@ -5,10 +5,16 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod bench;
+mod corrupt;
 mod counting;
 mod differential;
+mod fleets;
 mod full;
+mod loading;
 mod network;
+mod races;
+mod reconnects;
+mod recovery;
 mod refusals;
 mod replicas;
 mod restarts;

@@ -61,7 +61,7 @@ async fn a_user_without_permissions_is_denied_and_one_with_few_is_enough() {
     say(
         &mut admin,
         "ACL SETUSER node on >pw ~tidelock:* +@connection +info +eval +evalsha +script|load +time \
-         +hget +hset +hmget +hgetall +hlen +hdel +hincrby +pexpire +pttl +del +zadd +zrem +zrange \
+         +hget +hset +hmget +hgetall +hdel +hincrby +pexpire +pttl +del +zadd +zrem +zrange \
          +zrevrange +zrangebyscore +zremrangebyscore +zcard +zcount +zscore",
     )
     .await;

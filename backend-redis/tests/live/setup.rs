@@ -2,9 +2,9 @@
 
 use tidelock::{ErrorKind, LockKey};
 use tidelock_redis::Severity;
-use tidelock_tests::servers::{RedisServer, RedisSettings};
+use tidelock_tests::servers::{Proxy, RedisServer, RedisSettings, Way};
 
-use crate::bench::{admin, ask, at, fresh, granted, job, say};
+use crate::bench::{admin, ask, at, fresh, granted, job, ms, say};
 
 #[tokio::test]
 async fn a_plain_server_is_taken_with_a_word_about_restarts() {
@@ -63,6 +63,20 @@ async fn preflight_leaves_nothing_behind() {
     let mut admin = admin(&server.url()).await;
     let keys: i64 = redis::from_redis_value(say(&mut admin, "DBSIZE").await).unwrap();
     assert_eq!(keys, 0);
+}
+
+#[tokio::test]
+async fn a_server_far_away_is_judged_against_what_a_lock_has_time_for() {
+    let proxy = Proxy::to(RedisServer::shared_here().address()).await;
+    let backend = fresh().connect(&proxy.url()).await.unwrap();
+    let near = backend.preflight().await.unwrap();
+    assert!(near.findings.iter().all(|f| f.topic != "round-trip"), "{:?}", near.findings);
+    proxy.set(Way::Slow(ms(150)));
+    let far = backend.preflight().await.unwrap();
+    let warning = far.findings.iter().find(|f| f.topic == "round-trip").unwrap();
+    assert_eq!(warning.severity, Severity::Warning);
+    assert!(far.shortest_ttl() >= ms(300) * 60, "{:?}", far.shortest_ttl());
+    assert!(warning.text.contains(&format!("{:?}", far.shortest_ttl())), "{warning}");
 }
 
 #[tokio::test]

@@ -9,9 +9,7 @@ use tokio::time::Instant;
 use super::{Health, JobStatus};
 use crate::engine::{Core, EventStream, Fault, RunNowError, next_tick};
 use crate::job::{Definition, Job, JobError};
-use crate::{
-    BackendError, ClockPolicy, JobId, NodeId, OpenRun, Record, RecordQuery, RunId, RunState,
-};
+use crate::{ClockPolicy, NodeId, RunId};
 
 /// Works a scheduler that runs: for handlers, admin routes and tests. Cheap to clone; it does not
 /// keep the scheduler running.
@@ -154,48 +152,6 @@ impl Control {
         table.jobs().iter().map(status).collect()
     }
 
-    /// The newest `limit` records of a job, of all nodes, newest first.
-    ///
-    /// A record that says `Running` although its run does not hold the lock is closed as
-    /// `Abandoned`, here and in the store: its node has died, or has yet to tell how it ended. So
-    /// is a granted run that never came to be recorded.
-    ///
-    /// # Errors
-    ///
-    /// The id is none, or the backend could not be asked.
-    pub async fn history(&self, id: &str, limit: usize) -> Result<Vec<Record>, HistoryError> {
-        let (core, job) = (&self.core, JobId::new(id)?);
-        let query = RecordQuery::newest(job.clone(), limit);
-        let mut records = core.list(&query).await?;
-        // The lock is looked at after the records: a run that ends in between is not taken for
-        // abandoned, since its own end is final.
-        let state = core.inspect(&crate::LockKey::of(&job)).await?;
-        let holds = |run: RunId| state.held.as_ref().is_some_and(|held| held.run_id == run);
-        let now = core.clock.now();
-        let known: Vec<_> = records.iter().map(|record| record.run_id).collect();
-        let unrecorded = |run: &&OpenRun| !holds(run.run_id) && !known.contains(&run.run_id);
-        let mut closed = Vec::new();
-        for run in state.open_runs.iter().filter(unrecorded) {
-            closed.push(Record::abandoned(job.clone(), run, now));
-        }
-        for record in &records {
-            if record.state == RunState::Running && !holds(record.run_id) {
-                let mut end = record.clone();
-                end.state = RunState::Abandoned;
-                end.ended = Some(now);
-                closed.push(end);
-            }
-        }
-        if !closed.is_empty() {
-            for record in &closed {
-                core.save(record).await?;
-            }
-            // As the store has them: a run's own end may have come before.
-            records = core.list(&query).await?;
-        }
-        Ok(records)
-    }
-
     /// What happens on this node from now on.
     pub fn events(&self) -> EventStream {
         self.core.events.listen()
@@ -210,16 +166,4 @@ impl Control {
     pub fn clock_policy(&self) -> ClockPolicy {
         self.core.clock_policy
     }
-}
-
-/// Why there is no history to show.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum HistoryError {
-    /// The id is none.
-    #[error(transparent)]
-    Id(#[from] crate::IdError),
-    /// The backend could not be asked.
-    #[error("the backend could not be asked: {0}")]
-    Backend(#[from] BackendError),
 }

@@ -3,6 +3,7 @@
 mod builder;
 mod control;
 mod health;
+mod history;
 mod shutdown;
 
 use std::ops::Deref;
@@ -10,8 +11,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use builder::{SchedulerBuilder, StartError};
-pub use control::{Control, HistoryError};
+pub use control::Control;
 pub use health::{Health, JobStatus};
+pub use history::HistoryError;
 pub use shutdown::{LeftRun, ShutdownReport};
 
 use crate::{Backend, Combined, LockBackend, RecordStore};

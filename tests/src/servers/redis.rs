@@ -243,7 +243,7 @@ fn server(port: u16, place: &Place, settings: &RedisSettings) -> Vec<String> {
     command
 }
 
-/// Whether a server there answers a PING, if only by asking for a password.
+/// Whether a server there answers a PING, if only by asking for a password or for patience.
 fn is_ready(port: u16) -> bool {
     let ask = || {
         let mut stream = TcpStream::connect(("127.0.0.1", port))?;
@@ -253,5 +253,6 @@ fn is_ready(port: u16) -> bool {
         stream.read_exact(&mut answer)?;
         Ok::<_, std::io::Error>(answer)
     };
-    ask().is_ok_and(|answer| answer.starts_with(b"+PONG") || answer.starts_with(b"-NOAUTH"))
+    let answers: [&[u8]; 3] = [b"+PONG", b"-NOAUTH", b"-LOADIN"];
+    ask().is_ok_and(|answer| answers.iter().any(|known| answer.starts_with(known)))
 }

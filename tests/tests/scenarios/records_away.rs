@@ -1,10 +1,13 @@
 //! The record store is away while the locks work.
 
-use tidelock::{Combined, EventKind, Job, RunState, Scheduler};
+use tidelock::{
+    Combined, ErrorKind, EventKind, Job, JobId, NodeId, Record, RecordStore, RunId, RunState,
+    Scheduler,
+};
 use tidelock_memory::MemoryBackend;
-use tidelock_tests::{Fault, Faults};
+use tidelock_tests::{Fault, Faults, Op};
 
-use crate::fleet::{Diary, Fleet, ahead, in_state, job, ms, secs};
+use crate::fleet::{Diary, Fleet, ahead, at, in_state, job, ms, secs};
 use crate::ledger::{each_told_once, ticks, until};
 
 /// A node with its locks in the fleet's backend and its records behind that way.
@@ -87,4 +90,26 @@ async fn what_a_shutdown_could_not_store_is_in_its_report() {
     assert_eq!((report.cancelled, report.unsaved_records), (0, 1));
     // Until 3 s after the deadline, which no run needed.
     assert_eq!(begun.elapsed().as_secs(), 13);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_history_is_shown_while_nothing_can_be_closed() {
+    let (fleet, diary) = (Fleet::new(), Diary::default());
+    let (locks, store) = (Faults::new(fleet.backend.clone()), Faults::new(MemoryBackend::new()));
+    let node =
+        fleet.node_over(Combined::new(locks.clone(), store.clone()), fleet.clock.clone(), "a");
+    let node = node.job(job("j", "0 0 1 1 *", secs(5), &diary)).unwrap().start().await.unwrap();
+    // What a node that has died since left open.
+    let (id, dead) = (JobId::new("j").unwrap(), NodeId::new("dead").unwrap());
+    let left = Record::new(RunId::new(1), id, dead, RunState::Running, at("2026-01-01T11:00:00Z"));
+    store.save(&left).await.unwrap();
+    for (way, op) in [(&store, Op::Save), (&locks, Op::Inspect)] {
+        way.always(op, Fault::Fail(ErrorKind::Unavailable));
+        let told = node.history("j", 10).await.unwrap();
+        assert_eq!(told.iter().map(|r| r.state).collect::<Vec<_>>(), [RunState::Running]);
+        way.clear();
+    }
+    assert_eq!(node.history("j", 10).await.unwrap()[0].state, RunState::Abandoned);
+    store.always(Op::List, Fault::Fail(ErrorKind::Unavailable));
+    assert!(node.history("j", 10).await.is_err(), "there is nothing to show");
 }

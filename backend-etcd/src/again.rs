@@ -1,0 +1,90 @@
+//! Asking again: the first answer once more, whatever became of it.
+
+use tidelock::{Acquisition, BackendError, Grant, MarkPoint, Occurrence};
+use tokio::time::Instant;
+
+use crate::acquire::{Ask, Told};
+use crate::error::Reach;
+use crate::keys::Part;
+use crate::leases::{EtcdLease, Lent, seconds};
+use crate::reply::Found;
+use crate::state::{self, LockNow, Says, State};
+use crate::text;
+
+impl Ask<'_> {
+    /// Finds out what became of an earlier sending of this request, where that is unknown. After
+    /// that, it can never arrive any more: its lease is gone.
+    pub(crate) async fn settle(&self) -> Result<Option<Told>, BackendError> {
+        let holder = &self.request.holder;
+        let Some(lease) = self.backend.leases.doubtful(holder) else {
+            return Ok(None);
+        };
+        let state = self.look().await?;
+        if let Says::Mine(lock) = state.says(self.request) {
+            let told = self.granted_again(&state, &lock).await?;
+            self.backend.leases.settled(holder);
+            return Ok(Some((told, None)));
+        }
+        self.backend.wire.revoke_lease(self.operation, lease.id).await?;
+        self.backend.leases.settled(holder);
+        Ok(None)
+    }
+
+    /// The lock is this holder's already: its first answer again, and its life anew.
+    pub(crate) async fn granted_again(
+        &self,
+        state: &State,
+        lock: &LockNow,
+    ) -> Result<Acquisition, BackendError> {
+        let (request, leases) = (self.request, &self.backend.leases);
+        let known = leases.lent(&request.holder).filter(|lent| lent.lease.id == lock.lease);
+        let previous = match (request.occurrence, known) {
+            (None, _) => None,
+            (Some(_), Some(Lent { previous: Some(previous), .. })) => Some(previous),
+            (Some(tick), _) => self.mark_before(tick, state, lock).await?,
+        };
+        let sent = Instant::now();
+        let seconds = known.map_or(seconds(request.ttl), |lent| lent.lease.seconds);
+        let lease = EtcdLease { id: lock.lease, seconds, sent };
+        if lock.lease != 0 {
+            leases.lend(&request.holder, Lent { lease, previous });
+            if !self.keep_alive(lease).await? {
+                return Ok(Acquisition::Expired(state::lease(request, lock.token)));
+            }
+        }
+        let others = state.open.iter().filter(|run| run.token != lock.token);
+        let lease = state::lease(request, lock.token);
+        Ok(Acquisition::Granted(Grant::new(lease, previous, others.cloned().collect())))
+    }
+
+    /// The mark as it was before a grant: others may have moved it since, but the store still knows
+    /// its past, unless that was compacted away.
+    async fn mark_before(
+        &self,
+        tick: Occurrence,
+        state: &State,
+        lock: &LockNow,
+    ) -> Result<Option<MarkPoint>, BackendError> {
+        let wire = &self.backend.wire;
+        let before = i64::try_from(lock.token.get()).unwrap_or(i64::MAX) - 1;
+        if before < 1 {
+            return Ok(None);
+        }
+        let options = state::newest_marks_options(&self.keys, 1).with_revision(before);
+        let all = self.keys.all(Part::Marks);
+        match wire.get(self.operation, wire.timeouts.operation, &all, options).await {
+            Ok(found) => {
+                let found = Found::from(&found);
+                let point = found.entries.first().and_then(text::read_point);
+                Ok(point)
+            }
+            Err(failure) if failure.reach == Reach::Compacted => {
+                let mark = state.mark.as_ref();
+                let known = mark.map(|mark| mark.point).into_iter();
+                let known = known.chain(mark.and_then(|mark| mark.previous));
+                Ok(known.filter(|point| point.occurrence < tick).max_by_key(|p| p.occurrence))
+            }
+            Err(failure) => Err(failure.error),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Giving a lock up.
+
+use etcd_client::{Compare, CompareOp, DeleteOptions, Txn, TxnOp};
+use tidelock::{BackendError, Lease, OpenRun, Record, Release};
+
+use crate::EtcdBackend;
+use crate::acquire::older_marks;
+use crate::calls::Repeat;
+use crate::error::{Failure, Reach};
+use crate::keys::{Keys, Part};
+use crate::leases::Lent;
+use crate::locks::{is_of, revision};
+use crate::records::{self, count, shelf, store};
+use crate::reply::Reply;
+use crate::state::{self, open_runs};
+
+/// How many keys one transaction deletes: a server takes 128 operations.
+const BATCH: usize = 100;
+
+/// What a release had to say, and what came of the record.
+pub(crate) struct Released {
+    pub(crate) release: Release,
+    pub(crate) unsaved: Option<BackendError>,
+}
+
+impl EtcdBackend {
+    /// Gives the lock up and stores how the run ended, if that is told, in one step.
+    pub(crate) async fn release_lock(
+        &self,
+        operation: &'static str,
+        lease: &Lease,
+        done: Option<&Record>,
+    ) -> Result<Released, BackendError> {
+        match self.try_release(operation, lease, done).await {
+            Ok(released) => Ok(released),
+            // A record that cannot be written, such as into a store that is full, holds up no
+            // release: that alone deletes, and is taken.
+            Err(failure) if done.is_some() && failure.reach == Reach::Refused => {
+                let released = self.try_release(operation, lease, None).await?;
+                Ok(Released { unsaved: Some(failure.error), ..released })
+            }
+            Err(failure) => Err(failure.error),
+        }
+    }
+
+    async fn try_release(
+        &self,
+        operation: &'static str,
+        lease: &Lease,
+        done: Option<&Record>,
+    ) -> Result<Released, Failure> {
+        let keys = self.namespace.of(lease.key.job());
+        let held = self.leases.lent(&lease.holder);
+        // Who holds the lock has the newest grant: all other open runs were named to it.
+        let all_open = DeleteOptions::new().with_range(keys.end(Part::Open));
+        let mut then = vec![
+            TxnOp::delete(keys.lock(), None),
+            TxnOp::delete(keys.all(Part::Open), Some(all_open)),
+        ];
+        if let Some(Lent { previous: Some(previous), .. }) = held {
+            then.push(older_marks(&keys, previous));
+        }
+        let mut or_else = vec![open_runs(&keys)];
+        let passed = (then.len(), or_else.len());
+        if let Some(done) = done {
+            let job_keys = self.namespace.of(&done.job);
+            let token = Some(lease.token.get());
+            for parts in [&mut then, &mut or_else] {
+                parts.push(TxnOp::txn(store(&job_keys, done, self.now_ms(), token)));
+                parts.push(count(&job_keys, shelf(done.state)));
+            }
+        }
+        let txn = Txn::new().when(is_of(&keys, lease)).and_then(then).or_else(or_else);
+        // Sent twice, the second finds what the first has done.
+        let response = self.wire.txn(operation, Repeat::Safe, txn).await?;
+        let mut reply = Reply::new(operation, &response);
+        let release = if reply.succeeded {
+            reply.pass(passed.0);
+            Release::Released
+        } else {
+            let open = reply.found().and_then(|found| state::open(&found, &reply));
+            self.close(operation, &keys, lease, &open.map_err(as_failure)?).await?;
+            Release::NotHeld
+        };
+        self.leases.take_back(&lease.holder);
+        let mut unsaved = None;
+        if let Some(done) = done {
+            unsaved = self.conclude(operation, done, &mut reply).await.err();
+        }
+        Ok(Released { release, unsaved })
+    }
+
+    /// What is left to do about a record once its transaction is answered.
+    async fn conclude(
+        &self,
+        operation: &'static str,
+        done: &Record,
+        reply: &mut Reply,
+    ) -> Result<(), BackendError> {
+        let nested = reply.nested()?;
+        let count = reply.found()?.count;
+        if let Some(left) = records::left(nested)? {
+            let keys = self.namespace.of(&done.job);
+            self.resolve(operation, &keys, done, left).await?;
+        }
+        self.tidy(&done.job, shelf(done.state), count).await;
+        Ok(())
+    }
+
+    /// Takes a run out of the open ones whose lock has gone, and those that were named to it.
+    async fn close(
+        &self,
+        operation: &'static str,
+        keys: &Keys,
+        lease: &Lease,
+        open: &[OpenRun],
+    ) -> Result<(), Failure> {
+        let is_this = |run: &OpenRun| run.run_id == lease.run_id && run.token == lease.token;
+        if !open.iter().any(is_this) {
+            return Ok(());
+        }
+        // Its own last: until then, it is done again.
+        let mut named: Vec<_> =
+            open.iter().filter(|run| run.token < lease.token).map(|run| run.run_id).collect();
+        named.push(lease.run_id);
+        for batch in named.chunks(BATCH) {
+            let own = keys.run(Part::Open, lease.run_id);
+            let is_open = Compare::create_revision(own, CompareOp::Equal, revision(lease.token));
+            let delete = |run: &_| TxnOp::delete(keys.run(Part::Open, *run), None);
+            let deletions: Vec<_> = batch.iter().map(delete).collect();
+            let txn = Txn::new().when([is_open]).and_then(deletions);
+            self.wire.txn(operation, Repeat::Safe, txn).await?;
+        }
+        Ok(())
+    }
+}
+
+fn as_failure(error: BackendError) -> Failure {
+    Failure { error, reach: Reach::Unknown }
+}

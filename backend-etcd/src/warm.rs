@@ -1,0 +1,67 @@
+//! Keeping idle leases alive.
+
+use std::sync::Weak;
+use std::time::Duration;
+
+use tokio::select;
+use tokio::time::{Instant, sleep_until};
+
+use crate::error::Reach;
+use crate::leases::Leases;
+
+/// For so long after it was last lent a lease is kept alive in the pool.
+const LINGER: Duration = Duration::from_secs(300);
+
+/// Keeps idle leases alive for as long as they linger, and ends when there are none.
+pub(crate) async fn keep_warm(leases: Weak<Leases>) {
+    loop {
+        let Some((wire, bell, due, at)) = leases.upgrade().and_then(|leases| {
+            let mut pool = leases.pool();
+            let now = Instant::now();
+            pool.idle.retain(|idle| idle.lease.is_usable(now));
+            let warm = pool.idle.iter().filter(|idle| now - idle.used < LINGER);
+            let next = warm.min_by_key(|idle| idle.lease.sent + idle.lease.life() / 3);
+            let Some(next) = next else {
+                pool.warming = false;
+                return None;
+            };
+            let at = next.lease.sent + next.lease.life() / 3;
+            Some((leases.wire.clone(), leases.bell.clone(), next.lease.id, at))
+        }) else {
+            return;
+        };
+        if Instant::now() < at {
+            // Nothing is held meanwhile that would keep a dropped backend.
+            drop(wire);
+            select! {
+                () = sleep_until(at) => {}
+                () = bell.notified() => {}
+            }
+            continue;
+        }
+        let sent = Instant::now();
+        let kept = wire.keep_alive("keep-alive", wire.timeouts.operation, due).await;
+        let Some(leases) = leases.upgrade() else {
+            return;
+        };
+        let mut pool = leases.pool();
+        let Some(index) = pool.idle.iter().position(|idle| idle.lease.id == due) else {
+            continue; // lent meanwhile
+        };
+        match kept {
+            Ok(()) => {
+                if let Some(idle) = pool.idle.get_mut(index) {
+                    idle.lease.sent = idle.lease.sent.max(sent);
+                }
+            }
+            Err(failure) if failure.reach == Reach::NoLease => {
+                pool.idle.remove(index);
+            }
+            // It is not worth more than a new one is.
+            Err(failure) => {
+                tracing::debug!(error = %failure.error, "an idle lease is left to expire");
+                pool.idle.remove(index);
+            }
+        }
+    }
+}
