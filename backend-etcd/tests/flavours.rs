@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use tidelock::{ErrorKind, RunState};
 use tidelock_etcd::EtcdBackend;
-use tidelock_tests::live::{Watch, ask, finish, granted, history, ms};
+use tidelock_tests::fleet::Seen;
+use tidelock_tests::live::{ask, finish, granted, history, ms};
 use tidelock_tests::servers::{Certificates, EtcdCluster, EtcdServer, EtcdSettings, namespace};
 use tokio::time::Instant;
 
@@ -45,21 +46,21 @@ async fn tls_with_an_authority_and_a_client_certificate() {
 async fn a_cluster_with_tls_goes_on_without_a_member() {
     let made = Certificates::new();
     let cluster = EtcdCluster::start(EtcdSettings::new().tls(&made));
-    let watch = Watch::new();
+    let seen = Seen::default();
     let backend = EtcdBackend::builder(namespace())
         .ca_certificate(made.read("ca.crt"))
         .client_certificate(made.read("client.crt"), made.read("client.key"))
         .connect(&cluster.endpoints().join(","))
         .await
         .unwrap();
-    let job = watch.job("job", "* * * * * *", Duration::from_secs(6), ms(100));
+    let job = seen.job("job", "* * * * * *", Duration::from_secs(6), ms(100));
     let node = tidelock::Scheduler::builder(backend.clone()).job(job).unwrap();
     let node = node.start().await.unwrap();
-    watch.next("job", 1, Duration::from_secs(20)).await;
+    seen.next("job", 1, Duration::from_secs(20)).await;
     cluster.member(0).kill();
-    watch.next("job", 3, Duration::from_secs(20)).await;
+    seen.next("job", 3, Duration::from_secs(20)).await;
     let _ = node.shutdown(Duration::from_secs(5)).await;
-    watch.assert_once();
-    let states = watch.states(&backend, "job").await;
+    seen.assert_once_and_apart();
+    let states = seen.states(&backend, "job").await;
     assert!(states.iter().all(|state| *state == RunState::Succeeded), "{states:?}");
 }
