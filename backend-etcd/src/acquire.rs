@@ -159,7 +159,8 @@ impl Ask<'_> {
         // Lent before anything else can fail: the lock stands.
         let Lent { lease, .. } = loan.lend(None);
         let marks = reply.found()?;
-        let abandoned = state::open(&reply.found()?, reply)?;
+        let mut abandoned = state::open(&reply.found()?, reply)?;
+        abandoned.retain(|run| run.run_id != request.run_id);
         let mut runs = None;
         if self.running.is_some() {
             reply.pass(if request.occurrence.is_some() { 5 } else { 4 });

@@ -52,7 +52,7 @@ impl Ask<'_> {
                 return Ok(Acquisition::Expired(state::lease(request, lock.token)));
             }
         }
-        let others = state.open.iter().filter(|run| run.token != lock.token);
+        let others = state.open.iter().filter(|run| run.run_id != lock.run_id);
         let lease = state::lease(request, lock.token);
         Ok(Acquisition::Granted(Grant::new(lease, previous, others.cloned().collect())))
     }

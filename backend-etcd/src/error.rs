@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
 
 use etcd_client::Error as Driver;
 use tidelock::{BackendError, ErrorKind};
@@ -85,6 +86,9 @@ fn classify(error: &Driver) -> (ErrorKind, Reach) {
         }
         // A keep-alive whose stream ended before its answer.
         Driver::LeaseKeepAliveError(_) | Driver::WatchError(_) => (Unavailable, Reach::Unknown),
+        Driver::TransportError(_) if speaks_otherwise(error) => {
+            (Misconfigured, reach_of_a_stranger(error))
+        }
         Driver::TransportError(_) => {
             let reach = if never_sent(error) { Reach::NotSent } else { Reach::Unknown };
             (Unavailable, reach)
@@ -110,6 +114,9 @@ fn of_status(status: &Status) -> (ErrorKind, Reach) {
     if let Some(meaning) = of_words(words) {
         return meaning;
     }
+    if speaks_otherwise(status) {
+        return (Misconfigured, reach_of_a_stranger(status));
+    }
     match status.code() {
         Code::Unavailable if never_sent(status) => (Unavailable, Reach::NotSent),
         Code::Unavailable | Code::Unknown | Code::Aborted => (Unavailable, Reach::Unknown),
@@ -130,7 +137,7 @@ fn of_status(status: &Status) -> (ErrorKind, Reach) {
 /// What the texts mean that a server puts into its answers. They are fixed (`rpctypes`).
 fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
     use ErrorKind::{Denied, Malformed, Misconfigured, Unavailable};
-    const WORDS: [(&str, ErrorKind, Reach); 23] = [
+    const WORDS: [(&str, ErrorKind, Reach); 22] = [
         ("requested lease not found", Unavailable, Reach::NoLease),
         ("required revision has been compacted", Unavailable, Reach::Compacted),
         // Full: that passes, but not in a moment.
@@ -147,7 +154,7 @@ fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
         // The store of users has changed since the token was made, or the token's time is over. The
         // driver asks for another one where a call fails, but not where a keep-alive does.
         ("revision of auth store is old", Unavailable, Reach::OldToken),
-        ("revision in header is old", Unavailable, Reach::OldToken), // etcd 3.5, now and then
+        ("revision in header is old", Unavailable, Reach::OldToken), // the same, from a later server
         ("invalid auth token", Unavailable, Reach::OldToken),
         ("authentication failed", Denied, Reach::Refused),
         ("user name is empty", Denied, Reach::Refused),
@@ -157,8 +164,6 @@ fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
         ("too many operations in txn", Misconfigured, Reach::Refused),
         ("corrupt cluster", Malformed, Reach::Refused),
         ("cluster ID mismatch", Misconfigured, Reach::Refused),
-        // Of this side's own making, when a connection comes up; another member may do better.
-        ("invalid peer certificate", Misconfigured, Reach::NotSent),
     ];
     WORDS.iter().find(|(word, ..)| text.contains(word)).map(|&(_, kind, reach)| (kind, reach))
 }
@@ -177,6 +182,25 @@ fn never_sent(error: &(dyn Error + 'static)) -> bool {
         next = error.source();
     }
     false
+}
+
+/// What TLS says of a certificate, or of a server that speaks something else.
+fn speaks_otherwise(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<io::Error>()
+            && error.kind() == io::ErrorKind::InvalidData
+        {
+            return true;
+        }
+        next = error.source();
+    }
+    false
+}
+
+/// Another member may be one to speak with: its certificate is its own.
+fn reach_of_a_stranger(error: &(dyn Error + 'static)) -> Reach {
+    if never_sent(error) { Reach::NotSent } else { Reach::Refused }
 }
 
 /// An error of the driver as one of this backend.
@@ -232,7 +256,7 @@ mod tests {
             (
                 Code::Unauthenticated,
                 "etcdserver: invalid auth token",
-                (Unavailable, Reach::Passing),
+                (Unavailable, Reach::OldToken),
             ),
             (Code::PermissionDenied, "etcdserver: permission denied", (Denied, Reach::Refused)),
             (Code::InvalidArgument, "news of a later server", (Malformed, Reach::Refused)),

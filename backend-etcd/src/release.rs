@@ -115,17 +115,18 @@ impl EtcdBackend {
         lease: &Lease,
         open: &[OpenRun],
     ) -> Result<(), Failure> {
-        let is_this = |run: &OpenRun| run.run_id == lease.run_id && run.token == lease.token;
-        if !open.iter().any(is_this) {
+        let own = open.iter().find(|run| run.run_id == lease.run_id);
+        let Some(own) = own.filter(|own| own.token >= lease.token) else {
             return Ok(());
-        }
-        // Its own last: until then, it is done again.
+        };
+        // Its own last: until then, it is done again. (A manual run that was granted once more
+        // since is open for that.)
         let mut named: Vec<_> =
             open.iter().filter(|run| run.token < lease.token).map(|run| run.run_id).collect();
-        named.push(lease.run_id);
+        named.extend((own.token == lease.token).then_some(own.run_id));
         for batch in named.chunks(BATCH) {
-            let own = keys.run(Part::Open, lease.run_id);
-            let is_open = Compare::create_revision(own, CompareOp::Equal, revision(lease.token));
+            let key = keys.run(Part::Open, own.run_id);
+            let is_open = Compare::mod_revision(key, CompareOp::Equal, revision(own.token));
             let delete = |run: &_| TxnOp::delete(keys.run(Part::Open, *run), None);
             let deletions: Vec<_> = batch.iter().map(delete).collect();
             let txn = Txn::new().when([is_open]).and_then(deletions);

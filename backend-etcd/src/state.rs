@@ -34,7 +34,7 @@ pub(crate) fn newest_marks_options(keys: &Keys, limit: i64) -> GetOptions {
 pub(crate) fn open_runs(keys: &Keys) -> TxnOp {
     let options = GetOptions::new()
         .with_range(keys.end(Part::Open))
-        .with_sort(SortTarget::Create, SortOrder::Ascend);
+        .with_sort(SortTarget::Mod, SortOrder::Ascend);
     TxnOp::get(keys.all(Part::Open), Some(options))
 }
 

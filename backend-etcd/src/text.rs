@@ -89,13 +89,14 @@ pub(crate) fn open_run(request: &AcquireRequest) -> String {
     json!({ "node": request.node.as_str(), "tick": tick_text(request.occurrence) }).to_string()
 }
 
-/// Reads what [`open_run`] wrote. The token is the revision that it was written at.
+/// Reads what [`open_run`] wrote. The token is the revision that it was last written at: a manual
+/// run whose first grant was lost may be granted once more.
 pub(crate) fn read_open_run(entry: &Entry) -> Option<OpenRun> {
     let run_id = keys::last(&entry.key)?.parse().ok()?;
     let object = object(&entry.value)?;
     let node = NodeId::new(text(&object, "node")?).ok()?;
     let tick = read_tick(text(&object, "tick")?)?;
-    Some(OpenRun::new(run_id, node, tick, FencingToken::new(entry.created)))
+    Some(OpenRun::new(run_id, node, tick, FencingToken::new(entry.changed)))
 }
 
 fn object(value: &[u8]) -> Option<Map<String, Value>> {
@@ -176,7 +177,7 @@ mod tests {
             let key = format!("tidelock/n/job/open/{}", request.run_id);
             let read = read_open_run(&entry(&key, open_run(&request))).unwrap();
             assert_eq!((read.run_id, &read.node), (request.run_id, &request.node));
-            assert_eq!((read.occurrence, read.token.get()), (tick, 12));
+            assert_eq!((read.occurrence, read.token.get()), (tick, 13));
         }
     }
 

@@ -101,7 +101,7 @@ impl Differential {
         let config = Config {
             cases: self.cases,
             failure_persistence: None, // a failure prints its steps, shrunk
-            max_shrink_iters: 200,
+            max_shrink_iters: 60,
             ..Config::default()
         };
         let cases = prop::collection::vec(step(), 1..60);
@@ -117,6 +117,8 @@ impl Differential {
                             return Ok(());
                         }
                         Outcome::Different(how) => {
+                            // Before the series is shrunk, which may take long.
+                            tell(&format!("{steps:?}\n{step:?}: {how}"));
                             return Err(TestCaseError::fail(format!("{step:?}: {how}")));
                         }
                     }
@@ -127,10 +129,12 @@ impl Differential {
         if let Err(failure) = ran {
             panic!("{failure}");
         }
-        #[expect(clippy::print_stdout, reason = "a figure for whoever runs the test")]
-        {
-            println!("{} calls compared, {} cases too slow", compared.get(), slow.get());
-        }
+        tell(&format!("{} calls compared, {} cases too slow", compared.get(), slow.get()));
         assert!(compared.get() > 300, "the machine is too busy to tell");
     }
+}
+
+#[expect(clippy::print_stdout, reason = "for whoever runs the test")]
+fn tell(what: &str) {
+    println!("{what}");
 }

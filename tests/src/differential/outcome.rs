@@ -32,7 +32,9 @@ impl Tokens {
         match acquisition {
             Acquisition::Granted(grant) => {
                 let token = self.name(grant.lease.token);
-                let named = self.open(&grant.abandoned);
+                let run_id = grant.lease.run_id;
+                let others = grant.abandoned.iter().filter(|run| run.run_id != run_id);
+                let named = self.open(others);
                 format!("granted {token} {:?} {named:?}", grant.previous)
             }
             Acquisition::Consumed(consumed) => format!("{consumed:?}"),
@@ -66,19 +68,26 @@ impl Tokens {
         )
     }
 
-    fn open(&mut self, runs: &[OpenRun]) -> Vec<String> {
+    /// A manual run whose first grant is gone may be granted again. Whether that makes one open
+    /// run of it or two is the backend's.
+    fn open<'a>(&mut self, runs: impl Iterator<Item = &'a OpenRun>) -> Vec<String> {
+        let mut newest: Vec<&OpenRun> = Vec::new();
+        for run in runs {
+            newest.retain(|older| older.run_id != run.run_id);
+            newest.push(run);
+        }
         let one = |run: &OpenRun| {
             let token = self.name(run.token);
             format!("{} {} {:?} {token}", run.run_id, run.node, run.occurrence)
         };
-        runs.iter().map(one).collect()
+        newest.into_iter().map(one).collect()
     }
 
     pub(super) fn state(&mut self, state: &LockState) -> String {
         let mark = state.mark.as_ref().map(|mark| self.mark(mark));
         let token = state.token.map(|token| self.name(token));
         let held = state.held.as_ref().map(|held| format!("{} {}", held.holder, held.run_id));
-        format!("{mark:?} {token:?} {held:?} {:?}", self.open(&state.open_runs))
+        format!("{mark:?} {token:?} {held:?} {:?}", self.open(state.open_runs.iter()))
     }
 
     pub(super) fn history(&mut self, records: &[Record]) -> Vec<String> {

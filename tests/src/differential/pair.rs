@@ -243,7 +243,7 @@ fn choose<T: Clone>(all: &[T], n: u8) -> Option<T> {
 /// What whoever begins a run is to do for those whose records were not closed with it.
 async fn close(backend: &Arc<dyn Backend>, request: &AcquireRequest, begun: &Begun) {
     assert!(begun.unsaved.is_none(), "{begun:?}");
-    for run in &begun.unclosed {
+    for run in begun.unclosed.iter().filter(|run| run.run_id != request.run_id) {
         let job = request.key.job().clone();
         must(backend.save(&Record::abandoned(job, run, Timestamp::UNIX_EPOCH)).await);
     }
