@@ -130,8 +130,11 @@ impl EtcdBackendBuilder {
     /// cluster is set up in a way that cannot work.
     pub async fn connect(self, endpoints: &str) -> Result<EtcdBackend, BackendError> {
         let backend = self.connect_lazy(endpoints)?;
-        backend.preflight().await?.check()?;
-        Ok(backend)
+        let looked = async { backend.preflight().await?.check() }.await;
+        match looked {
+            Ok(()) => Ok(backend),
+            Err(error) => Err(error.within("connect", endpoints)),
+        }
     }
 
     /// Sets everything up without waiting for the cluster: a service starts while its etcd is away,

@@ -26,4 +26,5 @@ mod warm;
 
 pub use backend::EtcdBackend;
 pub use config::EtcdBackendBuilder;
-pub use preflight::{Finding, Preflight, Severity};
+// What `preflight` tells.
+pub use tidelock::{Finding, Preflight, Severity};

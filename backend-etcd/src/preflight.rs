@@ -1,86 +1,20 @@
 //! Looking at how a cluster is set up.
 
-use std::fmt;
 use std::time::Duration;
 
 use etcd_client::{
     AlarmAction, AlarmType, Compare, CompareOp, DeleteOptions, GetOptions, StatusResponse, Txn,
     TxnOp,
 };
-use tidelock::{BackendError, ErrorKind};
+use tidelock::{BackendError, ErrorKind, Preflight, Severity};
 use tokio::time::{Instant, timeout};
 
 use crate::EtcdBackend;
 use crate::calls::Repeat;
-use crate::error::{BACKEND, Refused, failed};
+use crate::error::{BACKEND, failed};
 use crate::http;
 
 const PREFLIGHT: &str = "preflight";
-
-/// How much a [`Finding`] matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Good to know.
-    Note,
-    /// Works, until something goes wrong.
-    Warning,
-    /// Breaks a promise: the backend should not be used so.
-    Error,
-}
-
-/// Something about the cluster that matters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Finding {
-    /// How much it matters.
-    pub severity: Severity,
-    /// What it is about: `version`, `members`, `alarms`, `quota`, `auth`, `clock` or `round-trip`.
-    pub topic: &'static str,
-    /// What it is, for people.
-    pub text: String,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.topic, self.text)
-    }
-}
-
-/// What [`EtcdBackend::preflight`] found.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Preflight {
-    /// The version of the member that was asked, where it tells.
-    pub version: Option<String>,
-    /// How long it takes to ask the cluster something.
-    pub round_trip: Duration,
-    /// What matters.
-    pub findings: Vec<Finding>,
-}
-
-impl Preflight {
-    /// The error that the worst finding amounts to, if one does.
-    ///
-    /// # Errors
-    ///
-    /// There is a finding of [`Severity::Error`].
-    pub fn check(&self) -> Result<(), BackendError> {
-        let worst = self.findings.iter().find(|f| f.severity == Severity::Error);
-        worst.map_or(Ok(()), |finding| {
-            let error = BackendError::new(ErrorKind::Misconfigured, BACKEND, PREFLIGHT);
-            Err(error.with_source(Refused(finding.to_string())))
-        })
-    }
-
-    fn add(&mut self, severity: Severity, topic: &'static str, text: impl Into<String>) {
-        let text = text.into();
-        match severity {
-            Severity::Note => tracing::debug!(topic, "{text}"),
-            Severity::Warning | Severity::Error => tracing::warn!(topic, "{text}"),
-        }
-        self.findings.push(Finding { severity, topic, text });
-    }
-}
 
 impl EtcdBackend {
     /// Looks at how the cluster is set up: its version, whether its members are well and how full
@@ -99,8 +33,7 @@ impl EtcdBackend {
         let options = GetOptions::new().with_count_only();
         let within = self.timeouts().operation;
         self.wire.get(PREFLIGHT, within, self.namespace.prefix(), options).await?;
-        let mut preflight =
-            Preflight { version: None, round_trip: asked.elapsed(), findings: Vec::new() };
+        let mut preflight = Preflight::new(BACKEND, asked.elapsed());
         self.judge_round_trip(&mut preflight);
         self.judge_members(&mut preflight).await;
         self.judge_alarms(&mut preflight).await;

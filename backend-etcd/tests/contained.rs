@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tidelock_etcd::EtcdBackend;
 use tidelock_tests::live::history_of;
-use tidelock_tests::processes::{ContainedFleet, Containers};
+use tidelock_tests::processes::{ContainedProcesses, Containers};
 
 const MEMBERS: [&str; 3] = ["etcd-0", "etcd-1", "etcd-2"];
 
@@ -32,8 +32,8 @@ async fn a_fleet_that_is_cut_apart_repeats_no_tick_and_every_run_is_accounted_fo
     }
     let endpoints = MEMBERS.map(|name| format!("http://{name}:2379")).join(",");
     let node = ["--etcd", &endpoints, "--namespace", "contained", "--ttl", "3000"];
-    let (seed, time) = ContainedFleet::chosen(Duration::from_secs(60));
-    let mut fleet = ContainedFleet::start(&containers, seed, &node);
+    let (seed, time) = ContainedProcesses::chosen(Duration::from_secs(60));
+    let mut fleet = ContainedProcesses::start(&containers, seed, &node);
     fleet.live_dangerously(&MEMBERS, time).await;
     let from_here = MEMBERS.map(|name| format!("http://{}:2379", containers.address(name)));
     let backend = EtcdBackend::builder("contained").connect_lazy(&from_here.join(",")).unwrap();

@@ -46,7 +46,8 @@ impl Wire {
             let error = match self.send(deadline, with_text.as_ref().unwrap_or(command)).await {
                 Sent::Answer(value) => return Ok(value),
                 Sent::Silence => {
-                    return Err(BackendError::new(ErrorKind::Timeout, BACKEND, operation));
+                    let error = BackendError::new(ErrorKind::Timeout, BACKEND, operation);
+                    return Err(error.with_source(format!("none within {within:?}")));
                 }
                 Sent::Failure(error, number) => {
                     let (kind, then) = self.meaning(&error);

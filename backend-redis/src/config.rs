@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{Client, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, RedisResult};
+use redis::{
+    Client, ConnectionInfo, ErrorKind as DriverError, IntoConnectionInfo, ProtocolVersion,
+    RedisError, RedisResult,
+};
 use tidelock::{BackendError, ErrorKind};
 
 use crate::RedisBackend;
@@ -146,9 +149,7 @@ impl RedisBackendBuilder {
     /// The URL or the namespace is none, the server cannot be reached or refuses the user, or it
     /// is set up in a way that cannot work.
     pub async fn connect(self, url: &str) -> Result<RedisBackend, BackendError> {
-        let backend = self.connect_lazy(url)?;
-        backend.preflight().await?.check()?;
-        Ok(backend)
+        checked(self.connect_lazy(url)?).await
     }
 
     /// Sets everything up for the server at `url` without waiting for it: a service starts while
@@ -199,9 +200,7 @@ impl RedisBackendBuilder {
     ) -> Result<RedisBackend, BackendError> {
         let nodes: Vec<String> = nodes.into_iter().map(Into::into).collect();
         let origin = Origin::cluster(nodes, self.timeouts, &self.tls);
-        let backend = self.over(origin.map_err(|error| failed("connect", error))?)?;
-        backend.preflight().await?.check()?;
-        Ok(backend)
+        checked(self.over(origin.map_err(|error| failed("connect", error))?)?).await
     }
 
     /// Uses a client that the application has: its address, user and certificates, on a connection
@@ -255,9 +254,22 @@ impl RedisBackendBuilder {
     }
 }
 
+/// A backend whose server has been looked at.
+async fn checked(backend: RedisBackend) -> Result<RedisBackend, BackendError> {
+    let looked = async { backend.preflight().await?.check() }.await;
+    match looked {
+        Ok(()) => Ok(backend),
+        Err(error) => Err(error.within("connect", backend.wire.place())),
+    }
+}
+
 /// A URL with the settings that the backend wants of its connections.
 pub(crate) fn connection_info(url: &str) -> RedisResult<ConnectionInfo> {
-    let info = url.into_connection_info()?;
+    // The driver's words do not say what it expects, and may have the password in them.
+    let info = url.into_connection_info().map_err(|_| {
+        let what = "the URL makes no sense: expected redis://user:password@host:port/database";
+        RedisError::from((DriverError::InvalidClientConfig, what))
+    })?;
     let settings = info.redis_settings().clone();
     // Version 3 of the protocol tells of a broken connection even when it is idle.
     let settings = settings.set_protocol(ProtocolVersion::RESP3);

@@ -117,6 +117,11 @@ impl Wire {
         Box::pin(async move { origin.open(timeouts).await })
     }
 
+    /// Where it leads, without any password.
+    pub(crate) fn place(&self) -> String {
+        format!("{:?}", self.origin)
+    }
+
     /// A connection for one call at a time, which never reconnects.
     pub(crate) async fn own(&self, response: Duration) -> RedisResult<MultiplexedConnection> {
         let config = AsyncConnectionConfig::new()

@@ -178,10 +178,14 @@ pub(crate) fn malformed(operation: &'static str, what: &'static str) -> BackendE
     BackendError::new(ErrorKind::Malformed, BACKEND, operation).with_source(Odd(what))
 }
 
+/// What the words mean that a script caught.
+pub(crate) fn kind_of(words: &str) -> ErrorKind {
+    of_words(words).map_or(ErrorKind::Malformed, |(kind, _)| kind)
+}
+
 /// Why a record was refused, from the words that a script caught.
 pub(crate) fn refused(operation: &'static str, words: String) -> BackendError {
-    let kind = of_words(&words).map_or(ErrorKind::Malformed, |(kind, _)| kind);
-    BackendError::new(kind, BACKEND, operation).with_source(Refused(words))
+    BackendError::new(kind_of(&words), BACKEND, operation).with_source(Refused(words))
 }
 
 #[cfg(test)]

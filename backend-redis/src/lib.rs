@@ -21,4 +21,5 @@ mod tls;
 pub use backend::RedisBackend;
 pub use config::RedisBackendBuilder;
 pub use connection::SharedConnection;
-pub use preflight::{Finding, Preflight, Severity};
+// What `preflight` tells.
+pub use tidelock::{Finding, Preflight, Severity};

@@ -1,95 +1,15 @@
 //! Looking at how a server is set up.
 
-use std::fmt;
-use std::time::Duration;
-
 use redis::Value;
-use tidelock::{BackendError, ErrorKind, JobId};
+use tidelock::{BackendError, ErrorKind, JobId, Preflight, Severity};
 use tokio::time::Instant;
 
-use crate::error::{BACKEND, Refused, malformed};
+use crate::error::{BACKEND, kind_of, malformed};
+use crate::keys::Part;
 use crate::script::{self, Call};
 use crate::{RedisBackend, locks};
 
 const PREFLIGHT: &str = "preflight";
-
-/// How much a [`Finding`] matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Good to know.
-    Note,
-    /// Works, until something goes wrong.
-    Warning,
-    /// Breaks a promise: the backend should not be used so.
-    Error,
-}
-
-/// Something about the server that matters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Finding {
-    /// How much it matters.
-    pub severity: Severity,
-    /// What it is about: `version`, `eviction`, `persistence`, `replicas`, `scripts`, `round-trip`
-    /// or `info`.
-    pub topic: &'static str,
-    /// What it is, for people.
-    pub text: String,
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.topic, self.text)
-    }
-}
-
-/// What [`RedisBackend::preflight`] found.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Preflight {
-    /// The server's version, where it tells.
-    pub version: Option<String>,
-    /// How long it takes to ask it something. Locks should live at least
-    /// [sixty times](Self::shortest_ttl) as long.
-    pub round_trip: Duration,
-    /// What matters.
-    pub findings: Vec<Finding>,
-}
-
-impl Preflight {
-    /// The error that the worst finding amounts to, if one does.
-    ///
-    /// # Errors
-    ///
-    /// There is a finding of [`Severity::Error`].
-    pub fn check(&self) -> Result<(), BackendError> {
-        let worst = self.findings.iter().find(|f| f.severity == Severity::Error);
-        worst.map_or(Ok(()), |finding| {
-            let error = BackendError::new(ErrorKind::Misconfigured, BACKEND, PREFLIGHT);
-            Err(error.with_source(Refused(finding.to_string())))
-        })
-    }
-
-    /// The shortest life of a lock ([`lock_ttl`]) that is safe over this way: a renewal may take a
-    /// quarter of it, and that should be time for a lost answer and a dozen slow ones.
-    ///
-    /// [`lock_ttl`]: tidelock::JobBuilder::lock_ttl
-    pub fn shortest_ttl(&self) -> Duration {
-        self.round_trip * 60
-    }
-
-    fn add(&mut self, severity: Severity, topic: &'static str, text: impl Into<String>) {
-        let text = text.into();
-        if self.findings.iter().any(|f| f.topic == topic && f.text == text) {
-            return; // of another member
-        }
-        match severity {
-            Severity::Note => tracing::debug!(topic, "{text}"),
-            Severity::Warning | Severity::Error => tracing::warn!(topic, "{text}"),
-        }
-        self.findings.push(Finding { severity, topic, text });
-    }
-}
 
 impl RedisBackend {
     /// Looks at how the server is set up: its version, what it evicts, what it keeps over a
@@ -106,9 +26,9 @@ impl RedisBackend {
         let call = self.answered_probe().await?; // brings the connection up
         let asked = Instant::now();
         self.probe(&call).await?;
-        let mut preflight =
-            Preflight { version: None, round_trip: asked.elapsed(), findings: Vec::new() };
+        let mut preflight = Preflight::new(BACKEND, asked.elapsed());
         self.judge_scripts(&mut preflight).await;
+        self.judge_permissions(&mut preflight).await?;
         self.judge_round_trip(&mut preflight);
         match self.info().await {
             Ok(members) => members.iter().for_each(|info| self.judge(info, &mut preflight)),
@@ -151,6 +71,54 @@ impl RedisBackend {
                 let text = format!("SCRIPT LOAD fails ({error}): texts are sent when needed");
                 return preflight.add(Severity::Note, "scripts", text);
             }
+        }
+    }
+
+    /// Tries what the scripts do, on a key of which nothing stays.
+    async fn judge_permissions(&self, preflight: &mut Preflight) -> Result<(), BackendError> {
+        let probe = JobId::new(PREFLIGHT).map_err(|_| malformed(PREFLIGHT, "no job id"))?;
+        let call = Call::new(&script::PROBE, &self.namespace.of(&probe), &[Part::Lock]);
+        let told = match self.wire.run(&call, self.timeouts.operation).await {
+            Ok(mut reply) => reply.texts()?,
+            // Whoever is asked for its place may be away: it was not by the first probe.
+            Err(error) if error.is_retryable() => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let (mut denied, mut failed) = (Vec::new(), None);
+        for pair in told.chunks(2) {
+            if let [name, why] = pair {
+                match kind_of(why) {
+                    ErrorKind::Denied => denied.push(name.as_str()),
+                    _ => failed = Some(format!("{name} fails: {why}")),
+                }
+            }
+        }
+        if !denied.is_empty() {
+            let names = denied.join(", ");
+            let text =
+                format!("this user may not use {names}: the crate's page says what it needs");
+            preflight.add(Severity::Error, "permissions", text);
+        }
+        // A server that is full, say, or a replica: that passes.
+        if let Some(failed) = failed {
+            preflight.add(Severity::Warning, "writing", failed);
+        }
+        self.judge_waiting(preflight).await;
+        Ok(())
+    }
+
+    async fn judge_waiting(&self, preflight: &mut Preflight) {
+        if self.replicas.is_none() {
+            return;
+        }
+        let mut wait = redis::cmd("WAIT");
+        wait.arg(0).arg(1); // answers at once
+        if let Err(error) = self.wire.command(PREFLIGHT, self.timeouts.operation, &wait).await
+            && error.kind == ErrorKind::Denied
+        {
+            let text =
+                "this user may not use wait, and wait_replicas was asked for: no tick will run";
+            preflight.add(Severity::Error, "permissions", text);
         }
     }
 
@@ -210,22 +178,31 @@ impl RedisBackend {
                 "no append-only file: a restart may forget marks, and their ticks can run again",
             );
         }
-        match info.field("connected_slaves") {
-            Some("0") | None => {}
-            Some(count) => {
-                let text = format!(
-                    "{count}, written to asynchronously: a failover may lose the last marks, and \
-                     their ticks can run again"
-                );
-                found.add(Severity::Warning, "replicas", text);
-            }
-        }
+        self.judge_replicas(info, found);
+    }
+
+    fn judge_replicas(&self, info: &Info, found: &mut Preflight) {
         if info.field("role") == Some("slave") {
-            found.add(
-                Severity::Warning,
-                "replicas",
-                "this server is a replica by now: it takes no locks",
+            let text = "this server is a read-only replica: connect to its primary, or through \
+                        connect_sentinel";
+            return found.add(Severity::Error, "replicas", text);
+        }
+        let count = info.field("connected_slaves").and_then(|count| count.parse::<u32>().ok());
+        let Some(count) = count else { return };
+        if let Some(wanted) = self.replicas.as_ref().map(|replicas| replicas.count())
+            && count < wanted
+        {
+            let text = format!(
+                "{count}, and wait_replicas asks for {wanted}: until there are as many, no tick runs"
             );
+            return found.add(Severity::Warning, "replicas", text);
+        }
+        if count > 0 {
+            let text = format!(
+                "{count}, written to asynchronously: a failover may lose the last marks, and their \
+                 ticks can run again"
+            );
+            found.add(Severity::Warning, "replicas", text);
         }
     }
 }

@@ -41,6 +41,11 @@ impl Replicas {
         Self { wanted, idle: Mutex::default() }
     }
 
+    /// How many must have a grant.
+    pub(crate) fn count(&self) -> u32 {
+        self.wanted.count
+    }
+
     /// Runs a script whose answer `read` may call a grant of that TTL; tells whether enough replicas
     /// have it.
     pub(crate) async fn run<T>(

@@ -44,6 +44,7 @@ scripts! {
     FORCE_RELEASE: "force_release" = "_clock" "force_release";
     SAVE: "save" = "_clock" "_history" "save";
     LIST: "list" = "_clock" "list";
+    PROBE: "preflight" = "probe";
 }
 
 /// One call of a script, to be sent as often as need be.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tidelock_redis::RedisBackend;
 use tidelock_tests::live::history_of;
-use tidelock_tests::processes::{ContainedFleet, Containers};
+use tidelock_tests::processes::{ContainedProcesses, Containers};
 
 #[tokio::test]
 #[ignore = "needs a container engine"]
@@ -18,8 +18,8 @@ async fn a_fleet_that_is_cut_apart_repeats_no_tick_and_every_run_is_accounted_fo
     let open = ["redis-server", "--protected-mode", "no"];
     containers.serve(&image, "redis", &[&open[..], &durable].concat());
     let node = ["--redis", "redis://redis:6379", "--namespace", "contained", "--ttl", "2000"];
-    let (seed, time) = ContainedFleet::chosen(Duration::from_secs(60));
-    let mut fleet = ContainedFleet::start(&containers, seed, &node);
+    let (seed, time) = ContainedProcesses::chosen(Duration::from_secs(60));
+    let mut fleet = ContainedProcesses::start(&containers, seed, &node);
     fleet.live_dangerously(&["redis"], time).await;
     let url = format!("redis://{}:6379", containers.address("redis"));
     let backend = RedisBackend::builder("contained").connect_lazy(&url).unwrap();

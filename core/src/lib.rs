@@ -72,7 +72,10 @@ mod schedule;
 mod scheduler;
 mod spawn;
 
-pub use backend::{Answer, Backend, BackendError, Begun, Combined, ErrorKind, Finished};
+pub use backend::{
+    Answer, Backend, BackendError, Begun, Combined, ErrorKind, Finding, Finished, Preflight,
+    Severity,
+};
 pub use clock::{Clock, ClockPolicy, SystemClock, TestClock};
 pub use engine::{Event, EventKind, EventStream, RunNowError, Skew};
 pub use id::{IdError, JobId, MAX_ID_BYTES, NodeId};

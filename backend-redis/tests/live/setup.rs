@@ -90,3 +90,35 @@ async fn clients_and_connections_of_the_application_serve_as_well() {
     over_connection.preflight().await.unwrap();
     granted(&over_connection, &ask("job", 1)).await;
 }
+
+#[tokio::test]
+async fn what_a_user_may_not_do_is_told_before_a_tick_is_due() {
+    let server = RedisServer::start(RedisSettings::new());
+    let mut admin = admin(&server.url()).await;
+    say(&mut admin, "ACL SETUSER weak on >pw ~* +@all -hset -zadd").await;
+    let url = server.url().replace("redis://", "redis://weak:pw@");
+    let error = fresh().connect(&url).await.unwrap_err();
+    assert!(!error.is_retryable());
+    let told = error.to_string();
+    assert!(told.starts_with("redis connect: misconfigured: 127.0.0.1:"), "{told}");
+    assert!(told.contains("may not use hset, zadd"), "{told}");
+    assert!(!told.contains("pw@"), "{told}");
+    // Nor may it wait for replicas, where that is asked for; of which there are too few as well.
+    say(&mut admin, "ACL SETUSER weak +@all -wait").await;
+    let waiting = fresh().wait_replicas(1, ms(100)).connect_lazy(&url).unwrap();
+    let found = waiting.preflight().await.unwrap();
+    let told: Vec<_> = found.findings.iter().map(|f| (f.severity, f.topic)).collect();
+    assert!(told.contains(&(Severity::Error, "permissions")), "{:?}", found.findings);
+    assert!(told.contains(&(Severity::Warning, "replicas")), "{:?}", found.findings);
+    let keys: i64 = redis::from_redis_value(say(&mut admin, "DBSIZE").await).unwrap();
+    assert_eq!(keys, 0);
+}
+
+#[tokio::test]
+async fn a_replica_is_refused_with_a_word_about_where_to_go() {
+    let primary = RedisServer::start(RedisSettings::new());
+    let of = format!("127.0.0.1 {}", primary.address().port());
+    let replica = RedisServer::start(RedisSettings::new().with("replicaof", &of));
+    let told = fresh().connect(&replica.url()).await.unwrap_err().to_string();
+    assert!(told.contains("read-only replica: connect to its primary"), "{told}");
+}

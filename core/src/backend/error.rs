@@ -66,6 +66,21 @@ impl BackendError {
         self
     }
 
+    /// What lies behind it, with its type; [`Display`](fmt::Display) tells it in words.
+    pub fn cause(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
+        self.source.as_deref()
+    }
+
+    /// The same of an operation that this one was part of, such as `connect`, at that place.
+    #[must_use]
+    pub fn within(self, operation: &'static str, place: impl fmt::Display) -> Self {
+        let source = match self.source {
+            Some(source) => format!("{place}: {source}"),
+            None => place.to_string(),
+        };
+        Self { operation, source: Some(source.into()), ..self }
+    }
+
     /// Whether trying again may help.
     pub fn is_retryable(&self) -> bool {
         matches!(self.kind, ErrorKind::Unavailable | ErrorKind::Timeout)
@@ -74,12 +89,17 @@ impl BackendError {
 
 impl fmt::Display for BackendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}: {}", self.backend, self.operation, self.kind)
+        write!(f, "{} {}: {}", self.backend, self.operation, self.kind)?;
+        match &self.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
     }
 }
 
 impl Error for BackendError {
+    /// What lies behind the [cause](Self::cause), whose own words are part of this error's.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| source as _)
+        self.source.as_deref()?.source()
     }
 }

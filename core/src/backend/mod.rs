@@ -3,6 +3,7 @@
 mod answer;
 mod combined;
 mod error;
+mod preflight;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use async_trait::async_trait;
 pub use answer::Answer;
 pub use combined::Combined;
 pub use error::{BackendError, ErrorKind};
+pub use preflight::{Finding, Preflight, Severity};
 
 use crate::{
     AcquireRequest, Acquisition, Lease, LockBackend, OpenRun, Record, RecordStore, Release,

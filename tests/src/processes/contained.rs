@@ -11,9 +11,9 @@ use tokio::time::{Instant, sleep};
 
 use super::{Account, Containers, SKEWS, account, collect, program};
 
-/// Five containers of a backend's example `node`, as of [`Fleet`](super::Fleet).
+/// Five containers of a backend's example `node`, as of [`Processes`](super::Processes).
 #[derive(Debug)]
-pub struct ContainedFleet<'a> {
+pub struct ContainedProcesses<'a> {
     containers: &'a Containers,
     image: String,
     /// Its name in the image.
@@ -39,7 +39,7 @@ enum Trouble {
     Paused,
 }
 
-impl<'a> ContainedFleet<'a> {
+impl<'a> ContainedProcesses<'a> {
     /// Starts five nodes with these arguments, of which the first is the option that says where the
     /// backend is, and with a name, a skew and `--takes` of their own.
     ///

@@ -16,7 +16,7 @@ use tidelock::Record;
 use tokio::time::{Instant, sleep};
 
 pub use account::Account;
-pub use contained::ContainedFleet;
+pub use contained::ContainedProcesses;
 pub use containers::Containers;
 
 /// How wrong each node's clock is, in milliseconds.
@@ -25,7 +25,7 @@ const SKEWS: [i64; 5] = [0, 300, -300, 900, -1_500];
 /// Five processes of a backend's example `node`, whose job `example` is due each second, takes
 /// 150 ms and prints when it starts and when it ends. They end with this value.
 #[derive(Debug)]
-pub struct Fleet {
+pub struct Processes {
     program: PathBuf,
     arguments: Vec<String>,
     nodes: Vec<Option<Child>>,
@@ -34,7 +34,7 @@ pub struct Fleet {
     kills: usize,
 }
 
-impl Fleet {
+impl Processes {
     /// Starts five nodes with these arguments, of which the first is the option that says where the
     /// backend is, and with a name, a skew and `--takes` of their own.
     ///
@@ -140,7 +140,7 @@ fn collect(command: &mut Command, printed: &Arc<Mutex<Vec<String>>>) -> Child {
     child
 }
 
-impl Drop for Fleet {
+impl Drop for Processes {
     fn drop(&mut self) {
         for child in self.nodes.iter_mut().flatten() {
             let _ = child.kill();
