@@ -4,7 +4,8 @@
 //! cargo run -p tidelock-redis --example node -- --redis redis://127.0.0.1
 //! ```
 //!
-//! Start it several times: each tick runs on one of them.
+//! Start it several times: each tick runs on one of them. It prints a line when a run starts and one
+//! when it ends: the tick, the fencing token, the run and the time, in milliseconds since 1970.
 #![allow(clippy::print_stdout, reason = "an example talks to who runs it")]
 
 use std::error::Error;

@@ -67,7 +67,10 @@ impl Core {
         } else if self.closing.is_cancelled() {
             Some((RunState::Cancelled, "granted during a shutdown, after its deadline"))
         } else if !granted.worth {
-            Some((RunState::Skipped(SkipReason::TooLate), "granted when its time was over"))
+            Some((
+                RunState::Skipped(SkipReason::TooLate),
+                "granted when its time was over: its successor was due, or start_within had passed",
+            ))
         } else {
             None
         };
