@@ -86,7 +86,9 @@ fn classify(error: &Driver) -> (ErrorKind, Reach) {
         }
         // A keep-alive whose stream ended before its answer.
         Driver::LeaseKeepAliveError(_) | Driver::WatchError(_) => (Unavailable, Reach::Unknown),
-        Driver::TransportError(_) if speaks_otherwise(error) => (Misconfigured, Reach::Refused),
+        Driver::TransportError(_) if speaks_otherwise(error) => {
+            (Misconfigured, reach_of_a_stranger(error))
+        }
         Driver::TransportError(_) => {
             let reach = if never_sent(error) { Reach::NotSent } else { Reach::Unknown };
             (Unavailable, reach)
@@ -113,7 +115,7 @@ fn of_status(status: &Status) -> (ErrorKind, Reach) {
         return meaning;
     }
     if speaks_otherwise(status) {
-        return (Misconfigured, Reach::Refused);
+        return (Misconfigured, reach_of_a_stranger(status));
     }
     match status.code() {
         Code::Unavailable if never_sent(status) => (Unavailable, Reach::NotSent),
@@ -135,7 +137,7 @@ fn of_status(status: &Status) -> (ErrorKind, Reach) {
 /// What the texts mean that a server puts into its answers. They are fixed (`rpctypes`).
 fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
     use ErrorKind::{Denied, Malformed, Misconfigured, Unavailable};
-    const WORDS: [(&str, ErrorKind, Reach); 23] = [
+    const WORDS: [(&str, ErrorKind, Reach); 22] = [
         ("requested lease not found", Unavailable, Reach::NoLease),
         ("required revision has been compacted", Unavailable, Reach::Compacted),
         // Full: that passes, but not in a moment.
@@ -152,7 +154,7 @@ fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
         // The store of users has changed since the token was made, or the token's time is over. The
         // driver asks for another one where a call fails, but not where a keep-alive does.
         ("revision of auth store is old", Unavailable, Reach::OldToken),
-        ("revision in header is old", Unavailable, Reach::OldToken), // etcd 3.5, now and then
+        ("revision in header is old", Unavailable, Reach::OldToken), // the same, from a later server
         ("invalid auth token", Unavailable, Reach::OldToken),
         ("authentication failed", Denied, Reach::Refused),
         ("user name is empty", Denied, Reach::Refused),
@@ -162,8 +164,6 @@ fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
         ("too many operations in txn", Misconfigured, Reach::Refused),
         ("corrupt cluster", Malformed, Reach::Refused),
         ("cluster ID mismatch", Misconfigured, Reach::Refused),
-        // Of this side's own making, when a connection comes up; another member may do better.
-        ("invalid peer certificate", Misconfigured, Reach::NotSent),
     ];
     WORDS.iter().find(|(word, ..)| text.contains(word)).map(|&(_, kind, reach)| (kind, reach))
 }
@@ -196,6 +196,11 @@ fn speaks_otherwise(error: &(dyn Error + 'static)) -> bool {
         next = error.source();
     }
     false
+}
+
+/// Another member may be one to speak with: its certificate is its own.
+fn reach_of_a_stranger(error: &(dyn Error + 'static)) -> Reach {
+    if never_sent(error) { Reach::NotSent } else { Reach::Refused }
 }
 
 /// An error of the driver as one of this backend.
