@@ -138,7 +138,10 @@ impl EtcdBackend {
         let txn = Txn::new().and_then([some(&keys, part, SortOrder::Ascend, limit)]);
         let mut reply = self.history_call("trim", txn).await?;
         let now = self.now_ms();
-        let mut entries = placed(job, reply.found()?.entries);
+        let found = reply.found()?;
+        // Counted again with what was read: another node may have trimmed since the save.
+        let over = found.count.saturating_sub(self.limits.keep).min(over);
+        let mut entries = placed(job, found.entries);
         entries.sort_by_key(|(place, ..)| *place);
         let mut doomed = Vec::new();
         for (number, (_, entry, stored)) in (0..).zip(&entries) {
