@@ -52,8 +52,12 @@ impl Ask<'_> {
         }
         match (self.request.intent, self.request.occurrence) {
             (Intent::Skip(reason), Some(tick)) => Ok((self.skip(tick, reason).await?, None)),
-            // A manual run has no tick that could be skipped.
+            // A manual run has no tick that could be skipped, but it may have been granted before.
             (Intent::Skip(reason), None) => {
+                let state = self.look().await?;
+                if let Says::Mine(lock) = state.says(self.request) {
+                    return self.granted_again(&state, &lock).await.map(|told| (told, None));
+                }
                 Ok((Acquisition::Consumed(Consumed::new(reason, None, None)), None))
             }
             _ => self.take().await,
@@ -157,7 +161,8 @@ impl Ask<'_> {
     ) -> Result<Told, BackendError> {
         let request = self.request;
         // Lent before anything else can fail: the lock stands.
-        let Lent { lease, .. } = loan.lend(None);
+        let token = FencingToken::new(reply.revision);
+        let Lent { lease, .. } = loan.lend(token, None);
         let marks = reply.found()?;
         let mut abandoned = state::open(&reply.found()?, reply)?;
         abandoned.retain(|run| run.run_id != request.run_id);
@@ -167,8 +172,7 @@ impl Ask<'_> {
             runs = Some(reply.found()?.count);
         }
         let previous = self.previous(&marks, reply)?;
-        let token = FencingToken::new(reply.revision);
-        self.backend.leases.lend(&request.holder, Lent { lease, previous });
+        self.backend.leases.lend(&request.holder, Lent { lease, token, previous });
         let lease_in_hand = state::lease(request, token);
         if !lease.is_fresh(request.ttl, sent) && !self.keep_alive(lease).await? {
             return Ok((Acquisition::Expired(lease_in_hand), runs));

@@ -37,7 +37,9 @@ impl Ask<'_> {
         lock: &LockNow,
     ) -> Result<Acquisition, BackendError> {
         let (request, leases) = (self.request, &self.backend.leases);
-        let known = leases.lent(&request.holder).filter(|lent| lent.lease.id == lock.lease);
+        let known = leases
+            .lent(&request.holder)
+            .filter(|lent| lent.lease.id == lock.lease && lent.token == lock.token);
         let previous = match (request.occurrence, known) {
             (None, _) => None,
             (Some(_), Some(Lent { previous: Some(previous), .. })) => Some(previous),
@@ -47,7 +49,7 @@ impl Ask<'_> {
         let seconds = known.map_or(seconds(request.ttl), |lent| lent.lease.seconds);
         let lease = EtcdLease { id: lock.lease, seconds, sent };
         if lock.lease != 0 {
-            leases.lend(&request.holder, Lent { lease, previous });
+            leases.lend(&request.holder, Lent { lease, token: lock.token, previous });
             if !self.keep_alive(lease).await? {
                 return Ok(Acquisition::Expired(state::lease(request, lock.token)));
             }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tidelock::{Holder, MarkPoint, Spawner, TokioSpawner};
+use tidelock::{FencingToken, Holder, Lease, MarkPoint, Spawner, TokioSpawner};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -62,6 +62,8 @@ impl EtcdLease {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lent {
     pub(crate) lease: EtcdLease,
+    /// Of which grant: a request may be granted twice, when its first lock was taken away.
+    pub(crate) token: FencingToken,
     /// The mark as it was: what is older is of no use any more.
     pub(crate) previous: Option<MarkPoint>,
 }
@@ -129,6 +131,11 @@ impl Leases {
         self.pool().lent.get(holder).copied()
     }
 
+    /// The same of one grant.
+    pub(crate) fn lent_to(&self, lease: &Lease) -> Option<Lent> {
+        self.lent(&lease.holder).filter(|lent| lent.token == lease.token)
+    }
+
     pub(crate) fn lend(&self, holder: &Holder, lent: Lent) {
         self.pool().lent.insert(holder.clone(), lent);
     }
@@ -142,9 +149,16 @@ impl Leases {
         }
     }
 
-    /// The lock of that holder is gone: its lease is free.
-    pub(crate) fn take_back(self: &Arc<Self>, holder: &Holder) {
-        let lent = self.pool().lent.remove(holder);
+    /// The lock of that grant is gone: its lease is free.
+    pub(crate) fn take_back(self: &Arc<Self>, holder: &Holder, token: FencingToken) {
+        let lent = {
+            let mut pool = self.pool();
+            let lent = pool.lent.get(holder).copied().filter(|lent| lent.token == token);
+            if lent.is_some() {
+                pool.lent.remove(holder);
+            }
+            lent
+        };
         if let Some(lent) = lent {
             self.give_back(lent.lease);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tidelock::{Holder, MarkPoint};
+use tidelock::{FencingToken, Holder, MarkPoint};
 
 use crate::leases::{EtcdLease, Leases, Lent};
 
@@ -26,9 +26,9 @@ impl Loan {
     }
 
     /// The lock stands under it.
-    pub(crate) fn lend(mut self, previous: Option<MarkPoint>) -> Lent {
+    pub(crate) fn lend(mut self, token: FencingToken, previous: Option<MarkPoint>) -> Lent {
         self.in_doubt = false;
-        let lent = Lent { lease: self.lease, previous };
+        let lent = Lent { lease: self.lease, token, previous };
         self.leases.lend(&self.holder, lent);
         lent
     }

@@ -46,7 +46,7 @@ impl EtcdBackend {
         let keys = self.namespace.of(lease.key.job());
         let within = self.timeouts().operation.min(ttl / 4);
         let sent = Instant::now();
-        let known = self.leases.lent(&lease.holder);
+        let known = self.leases.lent_to(lease);
         let known = known.filter(|lent| lent.lease.seconds == seconds(ttl));
         let looking = self.lock_of(&keys, within);
         let (found, kept) = match known {
@@ -108,9 +108,9 @@ impl EtcdBackend {
             loan.give_back();
             return Ok(Renewal::Lost);
         }
-        let before = self.leases.lent(&lease.holder);
+        let before = self.leases.lent_to(lease);
         let previous = before.and_then(|lent| lent.previous);
-        let lent = loan.lend(previous);
+        let lent = loan.lend(lease.token, previous);
         if let Some(before) = before.filter(|before| before.lease.id == old) {
             self.leases.give_back(before.lease);
         }

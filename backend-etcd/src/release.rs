@@ -50,7 +50,7 @@ impl EtcdBackend {
         done: Option<&Record>,
     ) -> Result<Released, Failure> {
         let keys = self.namespace.of(lease.key.job());
-        let held = self.leases.lent(&lease.holder);
+        let held = self.leases.lent_to(lease);
         // Who holds the lock has the newest grant: all other open runs were named to it.
         let all_open = DeleteOptions::new().with_range(keys.end(Part::Open));
         let mut then = vec![
@@ -82,7 +82,7 @@ impl EtcdBackend {
             self.close(operation, &keys, lease, &open.map_err(as_failure)?).await?;
             Release::NotHeld
         };
-        self.leases.take_back(&lease.holder);
+        self.leases.take_back(&lease.holder, lease.token);
         let mut unsaved = None;
         if let Some(done) = done {
             unsaved = self.conclude(operation, done, &mut reply).await.err();

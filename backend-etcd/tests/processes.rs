@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tidelock_etcd::EtcdBackend;
 use tidelock_tests::live::history_of;
-use tidelock_tests::processes::Processes;
+use tidelock_tests::processes::Fleet;
 use tidelock_tests::servers::{EtcdCluster, EtcdSettings, namespace};
 use tokio::time::sleep;
 
@@ -14,8 +14,7 @@ use tokio::time::sleep;
 async fn killed_processes_repeat_no_tick_and_every_run_is_accounted_for() {
     let cluster = EtcdCluster::start(EtcdSettings::new());
     let (endpoints, name) = (cluster.endpoints().join(","), namespace());
-    let mut nodes =
-        Processes::start(&["--etcd", &endpoints, "--namespace", &name, "--ttl", "3000"]);
+    let mut fleet = Fleet::start(&["--etcd", &endpoints, "--namespace", &name, "--ttl", "3000"]);
     let members = async {
         sleep(Duration::from_secs(15)).await;
         cluster.member(cluster.leader()).kill();
@@ -24,7 +23,7 @@ async fn killed_processes_repeat_no_tick_and_every_run_is_accounted_for() {
         sleep(Duration::from_secs(10)).await;
         cluster.move_leader((cluster.leader() + 1) % 3);
     };
-    tokio::join!(nodes.live_dangerously(Duration::from_secs(60)), members);
+    tokio::join!(fleet.live_dangerously(Duration::from_secs(60)), members);
     let backend = EtcdBackend::builder(&name).connect_lazy(&endpoints).unwrap();
-    println!("{}", nodes.account(&history_of(&backend, "example").await));
+    println!("{}", fleet.account(&history_of(&backend, "example").await));
 }

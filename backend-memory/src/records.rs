@@ -59,6 +59,10 @@ impl History {
         self.trim(not_run, now, limits);
     }
 
+    pub(crate) fn knows(&self, run_id: RunId) -> bool {
+        self.places.contains_key(&run_id)
+    }
+
     pub(crate) fn newest(&self, limit: usize, now: Instant, max_age: Duration) -> Vec<Record> {
         let live = |entry: &&Entry| !entry.is_droppable() || !entry.is_older(now, max_age);
         let mut runs = self.runs.0.iter().rev().filter(live).peekable();

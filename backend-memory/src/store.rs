@@ -62,7 +62,12 @@ impl Store {
         let job = self.job(request.key.job());
         let acquisition = job.key.acquire(request, now);
         if let Acquisition::Granted(grant) = &acquisition {
-            for run in &grant.abandoned {
+            // An older one without a record had one that has gone: it would come back as the newest.
+            let gone = (grant.abandoned.len() + 1).saturating_sub(limits.keep);
+            for (index, run) in grant.abandoned.iter().enumerate() {
+                if index < gone && !job.history.knows(run.run_id) {
+                    continue;
+                }
                 let closed = Record::abandoned(request.key.job().clone(), run, now.wall);
                 job.history.save(closed, now.instant, limits);
             }

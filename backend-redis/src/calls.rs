@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use redis::{Cmd, RedisError, Value};
+use redis::{Cmd, ErrorKind as Driver, RedisError, ServerErrorKind as Server, Value};
 use tidelock::{BackendError, ErrorKind};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::connection::Wire;
-use crate::error::{BACKEND, Then, classify, failed};
+use crate::error::{BACKEND, Then, classify};
 use crate::reply::Reply;
 use crate::script::Call;
 
@@ -49,11 +49,13 @@ impl Wire {
                     return Err(BackendError::new(ErrorKind::Timeout, BACKEND, operation));
                 }
                 Sent::Failure(error, number) => {
-                    let then = classify(&error).1;
+                    let (kind, then) = self.meaning(&error);
                     let moved = then == Then::AskAgain && self.leads_elsewhere(broken);
                     if matches!(then, Then::Replace | Then::LetGo) || moved {
                         self.replace(number);
                     }
+                    let failed =
+                        |kind| BackendError::new(kind, BACKEND, operation).with_source(error);
                     match (then, call) {
                         (Then::SendText, Some(call)) if with_text.is_none() => {
                             with_text = Some(call.by_text());
@@ -63,16 +65,27 @@ impl Wire {
                             broken = true;
                             continue;
                         }
-                        (Then::Wait | Then::Replace, _) => error,
-                        _ => return Err(failed(operation, error)),
+                        (Then::Wait | Then::Replace, _) => failed(kind),
+                        _ => return Err(failed(kind)),
                     }
                 }
             };
             if Instant::now() + wait >= deadline {
-                return Err(failed(operation, error));
+                return Err(error);
             }
             sleep(wait).await;
             wait = (wait * 2).min(LONGEST_WAIT);
+        }
+    }
+
+    /// What an error means here. At a Cluster, a slot that is on its way to another member comes to
+    /// rest; one server that is asked alone stays the wrong one.
+    fn meaning(&self, error: &RedisError) -> (ErrorKind, Then) {
+        match error.kind() {
+            Driver::Server(Server::Moved | Server::Ask) if self.is_to_several() => {
+                (ErrorKind::Unavailable, Then::Wait)
+            }
+            _ => classify(error),
         }
     }
 

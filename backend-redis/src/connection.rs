@@ -150,9 +150,9 @@ impl Wire {
         self.origin.leads_elsewhere() || (again && self.origin.is_to_several())
     }
 
-    /// How many places are worth a probe: those of different jobs are at different servers.
-    pub(crate) fn probes(&self) -> u32 {
-        if self.origin.is_to_several() { 4 } else { 1 }
+    /// Whether the keys of different jobs are at different servers.
+    pub(crate) fn is_to_several(&self) -> bool {
+        self.origin.is_to_several()
     }
 
     /// Notes that a call on that connection had an answer, of whatever kind.

@@ -100,6 +100,12 @@ fn of_io(error: &RedisError) -> (ErrorKind, Then) {
     if error.is_timeout() {
         return (ErrorKind::Timeout, Then::GiveUp);
     }
+    // A Cluster of which no member took the connection: why the last did not stands in its words.
+    if let Some(meaning @ (ErrorKind::Denied | ErrorKind::Misconfigured, _)) =
+        of_words(error.detail().unwrap_or_default())
+    {
+        return meaning;
+    }
     let kind = error
         .source()
         .and_then(|source| source.downcast_ref::<Arc<dyn Error + Send + Sync>>())
@@ -118,7 +124,7 @@ fn of_io(error: &RedisError) -> (ErrorKind, Then) {
 /// What the codes mean that a server puts into its messages.
 fn of_words(text: &str) -> Option<(ErrorKind, Then)> {
     use ErrorKind::{Denied, Malformed, Misconfigured, Unavailable};
-    const WORDS: [(&str, ErrorKind, Then); 24] = [
+    const WORDS: [(&str, ErrorKind, Then); 25] = [
         ("READONLY", Unavailable, Then::Replace),
         ("LOADING", Unavailable, Then::Wait),
         ("BUSY", Unavailable, Then::Wait),
@@ -146,6 +152,8 @@ fn of_words(text: &str) -> Option<(ErrorKind, Then)> {
         ("TIDELOCK", Malformed, Then::GiveUp),
         ("Unknown Redis command", Misconfigured, Then::GiveUp),
         ("unknown command", Misconfigured, Then::GiveUp),
+        // Whatever else a script met: the connection is up.
+        ("user_script", Malformed, Then::GiveUp),
     ];
     WORDS.iter().find(|(word, ..)| contains_word(text, word)).map(|&(_, kind, then)| (kind, then))
 }
@@ -204,6 +212,12 @@ mod tests {
                 (Denied, Then::GiveUp),
             ),
             ("ERR", "max number of clients reached", (Unavailable, Then::LetGo)),
+            (
+                "ERR",
+                "hash value is not an integer script: ab, on @user_script:9.",
+                (Malformed, Then::GiveUp),
+            ),
+            ("ERR", "a proxy's own words", (Malformed, Then::GiveUp)),
             ("WRONGTYPE", "Operation against a key", (Malformed, Then::GiveUp)),
             ("MISCONF", "Redis is configured to save", (Unavailable, Then::GiveUp)),
             ("NEWS", "of a later server", (Malformed, Then::GiveUp)),

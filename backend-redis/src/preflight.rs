@@ -124,6 +124,7 @@ impl RedisBackend {
     /// A probe that was answered. One of several servers may be away, and with it the place of a
     /// probe: the others serve their jobs, and a node may start.
     async fn answered_probe(&self) -> Result<Call, BackendError> {
+        let most = if self.wire.is_to_several() { 4 } else { 1 };
         let mut number = 0;
         loop {
             let name = if number == 0 { PREFLIGHT.into() } else { format!("{PREFLIGHT}-{number}") };
@@ -132,7 +133,7 @@ impl RedisBackend {
             number += 1;
             match self.probe(&call).await {
                 Ok(()) => return Ok(call),
-                Err(error) if error.is_retryable() && number < self.wire.probes() => {}
+                Err(error) if error.is_retryable() && number < most => {}
                 Err(error) => return Err(error),
             }
         }

@@ -23,6 +23,7 @@ pub mod live;
 pub mod processes;
 #[cfg(any(feature = "redis", feature = "etcd"))]
 pub mod servers;
+pub mod simulation;
 mod spawner;
 
 pub use faults::{Chaos, Fault, Faults, Op};

@@ -1,12 +1,14 @@
 //! The way from one node to the backend.
 
-use std::sync::Arc;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 /// What becomes of a request that a node sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Way {
+    #[default]
     Open,
     Refused,
     Silent,
@@ -16,13 +18,14 @@ pub(crate) enum Way {
 ///
 /// What was sent before a cut still arrives, and its answer does not come back while the link is
 /// cut.
-#[derive(Clone, Debug)]
-pub struct Link(Arc<watch::Sender<Way>>);
+#[derive(Clone, Debug, Default)]
+pub struct Link(Arc<Inner>);
 
-impl Default for Link {
-    fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(Way::Open)))
-    }
+#[derive(Debug, Default)]
+struct Inner {
+    way: Mutex<Way>,
+    /// Wakes who waits in the order in which they came, unlike a watch channel.
+    changed: Notify,
 }
 
 impl Link {
@@ -33,33 +36,46 @@ impl Link {
 
     /// Cuts it: every request fails at once.
     pub fn cut(&self) {
-        self.0.send_replace(Way::Refused);
+        self.set(Way::Refused);
     }
 
     /// Cuts it so that nothing ever answers: a request hangs until the link is healed, and fails
     /// then.
     pub fn cut_silently(&self) {
-        self.0.send_replace(Way::Silent);
+        self.set(Way::Silent);
     }
 
     /// Makes it work again.
     pub fn heal(&self) {
-        self.0.send_replace(Way::Open);
+        self.set(Way::Open);
     }
 
     /// Whether it is cut, in either way.
     pub fn is_cut(&self) -> bool {
-        *self.0.borrow() != Way::Open
+        self.way() != Way::Open
     }
 
     /// Whether a message passes; waits as long as nobody says so.
     pub(crate) async fn passes(&self) -> bool {
-        let way = *self.0.borrow();
-        if way == Way::Silent {
-            let mut changes = self.0.subscribe();
-            // The sender lives as long as this link.
-            let _ = changes.wait_for(|way| *way != Way::Silent).await;
+        let passes = self.way() == Way::Open;
+        loop {
+            let mut changed = pin!(self.0.changed.notified());
+            // From here on a change is not overlooked.
+            changed.as_mut().enable();
+            if self.way() != Way::Silent {
+                // What has waited fails.
+                return passes;
+            }
+            changed.await;
         }
-        way == Way::Open
+    }
+
+    fn way(&self) -> Way {
+        *self.0.way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, way: Way) {
+        *self.0.way.lock().unwrap_or_else(PoisonError::into_inner) = way;
+        self.0.changed.notify_waiters();
     }
 }

@@ -22,9 +22,13 @@ if reply[3] ~= 'granted' then return reply end
 local limits = { keep = tonumber(ARGV[13]), max_age = tonumber(ARGV[14]) }
 local at = string.format('@%.0f.%s', tonumber(now:sub(1, 12)), now:sub(13))
 local failure = ''
+-- An open run older than the newest that are kept, this run among them, and without a record had
+-- one that has gone: it would come back as the newest, and push out one that is newer.
+local oldest_kept = #reply - limits.keep + 2
 for i = 6, #reply do
   local token, run, tick, node = reply[i]:match('^(%d+) (%x+) (%S+) (.*)$')
-  if token and #run == 32 then
+  if token and #run == 32
+      and (i >= oldest_kept or redis.pcall('HGET', key.records, run)) then
     local why = try_save(key, limits, now, run, {
       state = 'abandoned', token = token, count = '-', ended = at,
       rest = tick .. ' ' .. at .. ' {"node":' .. node .. '}',

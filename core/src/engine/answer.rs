@@ -35,8 +35,10 @@ impl Core {
                 self.ticks_passed(asking, grant.previous);
                 self.ends_streak(due.registration);
                 self.close_abandoned(job, &grant.abandoned, begun.unclosed);
+                let ending = self.endings.begin(&job.id);
                 self.settle_after(asking);
-                self.granted(job.clone(), grant.lease, asking.running.clone(), granted).await;
+                let running = asking.running.clone();
+                self.granted(job.clone(), grant.lease, running, granted, ending).await;
             }
             Acquisition::Consumed(consumed) => {
                 self.ticks_passed(asking, consumed.previous);
@@ -47,14 +49,18 @@ impl Core {
                 add_one(&self.pulse.ticks_lost);
                 tracing::debug!(node = %self.node, job = %job.id, %occurrence, "tick lost");
                 self.look_at_mark(due.registration, &job.id, &taken.mark);
-                self.settle(due.registration, job, self.after_taken(due, occurrence, &taken));
+                let cursor = self.after_taken(due, occurrence, &taken, asking.heard);
+                self.settle(due.registration, job, cursor);
             }
             Acquisition::TooEarly { by } => self.settle_too_early(due, occurrence, by),
             Acquisition::Expired(lease) => {
                 self.ticks_passed_unheard(asking, &lease).await;
                 self.ends_streak(due.registration);
+                let _ending = self.endings.begin(&job.id);
                 self.settle_after(asking);
-                let done = self.ended(asking.running.clone(), RunState::LockLost);
+                let mut running = asking.running.clone();
+                running.token = Some(lease.token);
+                let done = self.ended(running, RunState::LockLost);
                 let done = done.with_error("the grant was heard of after its lock had expired");
                 drop(granted);
                 self.conclude(job, &lease, done).await;
@@ -66,11 +72,20 @@ impl Core {
 
     /// How far a tick that others took moves this node's cursor: to the mark, unless that lies
     /// ahead of the clocks, where an operator may lower it again.
-    fn after_taken(&self, due: &Due, occurrence: Occurrence, taken: &Taken) -> jiff::Timestamp {
+    fn after_taken(
+        &self,
+        due: &Due,
+        occurrence: Occurrence,
+        taken: &Taken,
+        heard: Option<jiff::Timestamp>,
+    ) -> jiff::Timestamp {
         let mark = taken.mark.point.occurrence;
         let clocks = self.clocks();
         let now = clocks.read(self.basis()).unwrap_or(clocks.wall);
-        if matches!(taken.mark.moved, Moved::Granted(_)) {
+        // Where others moved the mark more than once since this node last heard of it, one of the
+        // ticks between may have run.
+        let before = taken.mark.previous.map(|point| point.occurrence.at());
+        if matches!(taken.mark.moved, Moved::Granted(_)) || before > heard {
             self.ends_streak(due.registration);
         }
         if mark.at() <= instant(now) { mark.max(occurrence).at() } else { occurrence.at() }

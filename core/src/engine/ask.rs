@@ -14,6 +14,7 @@ use super::events::EventKind;
 use super::misfire::Tick;
 use super::run::Granted;
 use super::table::Due;
+use crate::SkipReason;
 use crate::lock::Intent;
 
 /// How often a tick that waits for a place looks whether it is still worth it.
@@ -25,6 +26,7 @@ impl Core {
         let mut asking = self.asking(due, tick);
         let mut backoff = Backoff::quick();
         loop {
+            self.own_runs_ended(&asking.due.job.id).await;
             let worth = self.is_worth(&asking);
             if !self.may_ask(&asking, worth) {
                 return self.give_up(&asking);
@@ -39,6 +41,11 @@ impl Core {
             let worth = self.is_worth(&asking);
             if !self.may_ask(&asking, worth) {
                 return self.give_up(&asking);
+            }
+            if !worth {
+                // All that is left to find out is what became of the request that was not answered:
+                // what was not granted by then is not to be run, nor to hold the lock for a moment.
+                asking.request.intent = Intent::Skip(SkipReason::TooLate);
             }
             let (sent, sent_wall) = (Instant::now(), self.clock.now());
             asking.running.started = sent_wall;

@@ -85,8 +85,7 @@ impl Core {
     /// Whether the tick may still be run: its successor is not due, and it is not too late.
     pub(super) fn is_worth(&self, asking: &Asking) -> bool {
         let (job, tick) = (&asking.due.job, asking.tick);
-        let clocks = self.clocks();
-        let now = clocks.read(self.basis()).unwrap_or(clocks.wall);
+        let now = self.clocks().passed(self.basis());
         let late = now.saturating_sub(job.due_at(tick.occurrence));
         let in_time = match (job.start_within, tick.intent) {
             (Some(limit), Intent::Run) => {

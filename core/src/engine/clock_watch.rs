@@ -126,10 +126,18 @@ impl Watch {
     pub(crate) fn moment(&self, core: &Core, basis: Basis) -> Moment {
         let clocks = core.clocks();
         let server = |at: Instant| core.meter.server_at(at).map(Timestamp::as_millisecond);
-        match (basis, clocks.server, server(self.since.1)) {
+        let moment = match (basis, clocks.server, server(self.since.1)) {
             (Basis::Server, Some(now), Some(watching_since)) => Moment { now, watching_since },
-            _ => Moment { now: clocks.wall, watching_since: self.since.0.as_millisecond() },
-        }
+            (_, _, server) => {
+                let wall = self.since.0.as_millisecond();
+                let watching_since = server.map_or(wall, |server| wall.min(server));
+                Moment { now: clocks.passed(Basis::Wall), watching_since }
+            }
+        };
+        // A node that was up all the time may come to such a tick only now: that far its clock may
+        // be behind.
+        let apart = i64::try_from(core.max_ahead.as_millis()).unwrap_or(i64::MAX);
+        Moment { watching_since: moment.watching_since.saturating_sub(apart), ..moment }
     }
 }
 

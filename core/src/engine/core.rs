@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::ending::Endings;
 use super::events::{EventKind, Events};
 use super::live::Live;
 use super::outbox::Outbox;
@@ -51,6 +52,7 @@ pub(crate) struct Core {
     pub(crate) places: Option<Arc<Semaphore>>,
     random: Mutex<StdRng>,
     pub(crate) live: Live,
+    pub(crate) endings: Endings,
     /// Everything that has to end before a shutdown is done.
     pub(crate) tracker: TaskTracker,
     /// No tick is asked for any more.
@@ -95,6 +97,7 @@ impl Core {
                 .map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))),
             random: Mutex::new(parts.random),
             live: Live::default(),
+            endings: Endings::default(),
             tracker: TaskTracker::new(),
             stopping: CancellationToken::new(),
             closing: CancellationToken::new(),

@@ -97,7 +97,8 @@ impl Core {
             Acquisition::Granted(grant) => {
                 self.close_abandoned(&job, &grant.abandoned, answer.unclosed);
                 tell(reply, Ok(run_id));
-                self.granted(job, grant.lease, running, granted).await;
+                let ending = self.endings.begin(&job.id);
+                self.granted(job, grant.lease, running, granted, ending).await;
             }
             Acquisition::Held(by) => {
                 let error = RunNowError::Held { run_id: by.run_id, node: by.node };

@@ -11,6 +11,7 @@ mod backoff;
 mod calls;
 mod clock_watch;
 mod core;
+mod ending;
 mod events;
 mod live;
 mod manual;

@@ -26,6 +26,13 @@ impl Clocks {
             Basis::Server => self.server,
         }
     }
+
+    /// The moment by which ticks count as late or missed: what is not due by the backend's clock
+    /// is neither, however far ahead this node's own may be.
+    pub(crate) fn passed(self, basis: Basis) -> i64 {
+        let now = self.read(basis).unwrap_or(self.wall);
+        self.server.map_or(now, |server| now.min(server))
+    }
 }
 
 /// When a slot is due.

@@ -29,7 +29,11 @@ pub enum IfHeld {
     Consume,
 }
 
-/// One node's request for one occurrence. A retry repeats it unchanged.
+/// One node's request for one occurrence.
+///
+/// A retry repeats it unchanged; or with [`Intent::Skip`] in place of [`Intent::Run`], when all that
+/// is wanted by then is to know what became of it: it hears of its grant, and where there was none,
+/// takes no lock any more.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AcquireRequest {

@@ -19,6 +19,7 @@ pub struct Chaos {
     lose_request: f64,
     lose_reply: f64,
     late: (f64, Duration),
+    slow_reply: (f64, Duration),
     delay: (f64, Duration),
     random: StdRng,
 }
@@ -32,6 +33,7 @@ impl Chaos {
             lose_request: 0.0,
             lose_reply: 0.0,
             late: (0.0, Duration::ZERO),
+            slow_reply: (0.0, Duration::ZERO),
             delay: (0.0, Duration::ZERO),
             random: StdRng::seed_from_u64(seed),
         }
@@ -66,6 +68,12 @@ impl Chaos {
         Self { late: (chance, max), ..self }
     }
 
+    /// The chance of [`Fault::DelayReply`], and by how much at most.
+    #[must_use]
+    pub fn delay_reply(self, chance: f64, max: Duration) -> Self {
+        Self { slow_reply: (chance, max), ..self }
+    }
+
     /// The chance of [`Fault::Delay`], and by how much at most.
     #[must_use]
     pub fn delay(self, chance: f64, max: Duration) -> Self {
@@ -81,6 +89,8 @@ impl Chaos {
             Some(Fault::LoseReply)
         } else if self.hits(self.late.0) {
             Some(Fault::ArriveLate(self.up_to(self.late.1)))
+        } else if self.slow_reply.0 > 0.0 && self.hits(self.slow_reply.0) {
+            Some(Fault::DelayReply(self.up_to(self.slow_reply.1)))
         } else if self.hits(self.delay.0) {
             Some(Fault::Delay(self.up_to(self.delay.1)))
         } else {

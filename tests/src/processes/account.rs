@@ -16,8 +16,8 @@ pub struct Account {
     pub runs: usize,
     /// Those whose record says that they succeeded.
     pub ended: usize,
-    /// Nodes that were killed.
-    pub kills: usize,
+    /// How often a node or server was killed, paused or cut off.
+    pub troubles: usize,
     /// Seconds from the first tick of which something is known to the last.
     pub ticks: usize,
     /// Ticks of which no record tells.
@@ -26,8 +26,11 @@ pub struct Account {
 
 impl fmt::Display for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { runs, ended, kills, ticks, silent } = self;
-        write!(f, "{runs} runs, {ended} ended, {kills} kills, {ticks} ticks, silent: {silent:?}")
+        let Self { runs, ended, troubles, ticks, silent } = self;
+        write!(
+            f,
+            "{runs} runs, {ended} ended, {troubles} troubles, {ticks} ticks, silent: {silent:?}"
+        )
     }
 }
 
@@ -50,7 +53,12 @@ impl<'a> Line<'a> {
     }
 }
 
-pub(super) fn settle(printed: &[String], records: &[Record], kills: usize, seed: u64) -> Account {
+pub(super) fn settle(
+    printed: &[String],
+    records: &[Record],
+    troubles: usize,
+    seed: u64,
+) -> Account {
     let lines: Vec<Line<'_>> = printed.iter().filter_map(|line| Line::of(line)).collect();
 
     // What the handlers did: no tick twice, no two at a time.
@@ -60,7 +68,7 @@ pub(super) fn settle(printed: &[String], records: &[Record], kills: usize, seed:
         assert!(before.is_none(), "tick {} ran twice (seed {seed})", line.tick);
     }
     assert!(starts.len() > 20, "only {} runs (seed {seed})", starts.len());
-    assert!(kills > 5, "only {kills} kills (seed {seed})");
+    assert!(troubles > 5, "only {troubles} troubles (seed {seed})");
     for end in lines.iter().filter(|line| !line.starts) {
         let start = starts.values().find(|start| start.run == end.run);
         let start = start.unwrap_or_else(|| panic!("{} ends unstarted (seed {seed})", end.run));
@@ -91,6 +99,6 @@ pub(super) fn settle(printed: &[String], records: &[Record], kills: usize, seed:
     let ticks = (first..=last).step_by(1_000);
     let silent: Vec<_> = ticks.clone().filter(|tick| !told.contains(tick)).collect();
     // The reason of a tick that a killed node had skipped dies with it: the mark alone knows.
-    assert!(silent.len() <= kills, "{silent:?} (seed {seed})");
-    Account { runs: starts.len(), ended, kills, ticks: ticks.count(), silent }
+    assert!(silent.len() <= troubles, "{silent:?} (seed {seed})");
+    Account { runs: starts.len(), ended, troubles, ticks: ticks.count(), silent }
 }

@@ -1,6 +1,8 @@
 //! Nodes as processes, killed and started again at random.
 
 mod account;
+mod contained;
+mod containers;
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -14,6 +16,8 @@ use tidelock::Record;
 use tokio::time::{Instant, sleep};
 
 pub use account::Account;
+pub use contained::ContainedFleet;
+pub use containers::Containers;
 
 /// How wrong each node's clock is, in milliseconds.
 const SKEWS: [i64; 5] = [0, 300, -300, 900, -1_500];
@@ -21,7 +25,7 @@ const SKEWS: [i64; 5] = [0, 300, -300, 900, -1_500];
 /// Five processes of a backend's example `node`, whose job `example` is due each second, takes
 /// 150 ms and prints when it starts and when it ends. They end with this value.
 #[derive(Debug)]
-pub struct Processes {
+pub struct Fleet {
     program: PathBuf,
     arguments: Vec<String>,
     nodes: Vec<Option<Child>>,
@@ -30,7 +34,7 @@ pub struct Processes {
     kills: usize,
 }
 
-impl Processes {
+impl Fleet {
     /// Starts five nodes with these arguments, of which the first is the option that says where the
     /// backend is, and with a name, a skew and `--takes` of their own.
     ///
@@ -95,21 +99,12 @@ impl Processes {
     }
 
     fn launch(&mut self, place: usize) {
-        let mut child = Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        command
             .args(&self.arguments)
             .args(["--node", &format!("node-{place}"), "--takes", "150"])
-            .args(["--skew", &SKEWS[place].to_string()])
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the example");
-        let printed = self.printed.clone();
-        let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-        std::thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                printed.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-            }
-        });
-        self.nodes[place] = Some(child);
+            .args(["--skew", &SKEWS[place].to_string()]);
+        self.nodes[place] = Some(collect(&mut command, &self.printed));
     }
 
     fn kill(&mut self, place: usize) {
@@ -132,7 +127,20 @@ impl Processes {
     }
 }
 
-impl Drop for Processes {
+/// Starts a program and collects what it prints.
+fn collect(command: &mut Command, printed: &Arc<Mutex<Vec<String>>>) -> Child {
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("a program");
+    let printed = printed.clone();
+    let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    std::thread::spawn(move || {
+        for line in lines.map_while(Result::ok) {
+            printed.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        }
+    });
+    child
+}
+
+impl Drop for Fleet {
     fn drop(&mut self) {
         for child in self.nodes.iter_mut().flatten() {
             let _ = child.kill();

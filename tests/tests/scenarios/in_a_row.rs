@@ -2,7 +2,7 @@
 
 use tidelock::RunState;
 
-use crate::fleet::{Diary, Fleet, job, secs};
+use crate::fleet::{Diary, Fleet, ahead, job, secs};
 use crate::ledger::{each_told_once, ticks, until};
 use crate::node::{Node, stored};
 
@@ -27,4 +27,27 @@ async fn ticks_skipped_before_and_after_a_run_that_the_node_never_heard_of_are_t
     each_told_once(&told, &ticks("2026-01-01T12:00:00Z", 60, 3));
     let skipped = |r: &&tidelock::Record| r.state != RunState::Succeeded;
     assert_eq!(told.iter().filter(skipped).count(), 2, "{told:#?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_row_ends_where_another_node_ran_a_tick_and_skipped_the_next() {
+    let (fleet, diary) = (Fleet::new(), Diary::default());
+    let jobs = || vec![job("j", "* * * * *", secs(150), &diary)];
+    let a = Node::start(&fleet, "a", jobs()).await;
+    // Always a little later than the other.
+    let b = Node::start_with(&fleet, "b", fleet.clock.skewed(ahead(-50)), jobs()).await;
+    until(&fleet, "2026-01-01T12:01:10Z").await;
+    a.spawner.freeze();
+    // Meanwhile the other node runs 12:02 and skips 12:03.
+    until(&fleet, "2026-01-01T12:03:10Z").await;
+    a.spawner.thaw();
+    until(&fleet, "2026-01-01T12:04:20Z").await;
+    let told = stored(&fleet, "j").await;
+    each_told_once(&told, &ticks("2026-01-01T12:00:00Z", 60, 5));
+    let skipped_by = |name: &str| {
+        let by = |r: &&tidelock::Record| r.state.is_tick_not_run() && r.node.as_str() == name;
+        told.iter().filter(by).count()
+    };
+    assert_eq!((skipped_by("a"), skipped_by("b")), (2, 1), "{told:#?}");
+    drop((a, b));
 }

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod a_year;
+mod after_an_outage;
 mod backend_clock;
 mod clock_jumps;
 mod clock_steps;
@@ -28,6 +29,7 @@ mod lost_replies;
 mod misfires;
 mod node;
 mod node_death;
+mod not_yet_due;
 mod once_per_tick;
 mod outages;
 mod panics;

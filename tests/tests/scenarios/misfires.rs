@@ -65,7 +65,7 @@ async fn skip_runs_nothing_that_was_missed_and_tells_of_it_once() {
     let nodes = begin(&fleet, 1, job).await;
     until(&fleet, "2026-01-01T12:10:00Z").await;
     end(nodes).await;
-    until(&fleet, "2026-01-01T15:00:01Z").await;
+    until(&fleet, "2026-01-01T15:00:02Z").await;
     let nodes = begin(&fleet, 2, job).await;
     until(&fleet, "2026-01-01T16:30:00Z").await;
     let told = records(&nodes).await;

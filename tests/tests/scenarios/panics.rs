@@ -1,9 +1,10 @@
 //! Handlers that panic, wherever they can.
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tidelock::{EventKind, Job, JobBuilder, RunContext, RunState};
-use tidelock_tests::Op;
+use tidelock_tests::{NodeSpawner, Op};
 use tokio::time::{Instant, sleep};
 
 use crate::fleet::{Diary, Fleet, job, ms, secs};
@@ -180,4 +181,35 @@ async fn a_panic_on_a_thread_is_recorded() {
     let records = stored(&fleet, "j").await;
     assert_eq!(records[0].state, RunState::Panicked);
     assert_eq!(records[0].error(), Some("panic: on a thread"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_on_a_thread_is_told_to_the_hook_once() {
+    static TOLD: AtomicUsize = AtomicUsize::new(0);
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let texts = [
+            info.payload().downcast_ref::<&str>().copied(),
+            info.payload().downcast_ref::<String>().map(String::as_str),
+        ];
+        if texts.contains(&Some("told once")) {
+            TOLD.fetch_add(1, Ordering::Relaxed);
+        } else {
+            before(info);
+        }
+    }));
+    let fleet = Fleet::new();
+    let process = NodeSpawner::new();
+    process.blocking_takes(secs(1));
+    let job = Job::new("j").cron("* * * * *").unwrap();
+    let job = job.run_blocking(|_| {
+        if true {
+            panic!("told once")
+        }
+    });
+    let node = fleet.node("a").spawner(process).job(job).unwrap().start().await.unwrap();
+    sleep(secs(10)).await;
+    let told = node.history("j", 9).await.unwrap();
+    assert_eq!(told[0].error(), Some("panic: told once"));
+    assert_eq!(TOLD.load(Ordering::Relaxed), 1);
 }

@@ -17,6 +17,7 @@ use self::life::{Life, Verdict};
 use self::watchdog::Watchdog;
 use super::Core;
 use super::backoff::Backoff;
+use super::ending::Ending;
 use super::events::EventKind;
 use super::live::LiveRun;
 use super::pulse::add_one;
@@ -50,13 +51,14 @@ struct Run {
 }
 
 impl Core {
-    /// Runs what was granted, unless the grant comes too late.
+    /// Runs what was granted, unless the grant comes too late. `ending` is for the latter.
     pub(crate) async fn granted(
         self: &Arc<Self>,
         job: Arc<Definition>,
         lease: Lease,
         mut record: Record,
         granted: Granted,
+        ending: Ending,
     ) {
         record.token = Some(lease.token);
         let life = Arc::new(Life::new(job.ttl, granted.sent, granted.sent_wall));
@@ -74,6 +76,7 @@ impl Core {
             let done = self.ended(record, state).with_error(why);
             return self.conclude(&job, &lease, done).await;
         }
+        drop(ending);
         let cancellation = Cancellation::default();
         let Granted { sent, place, .. } = granted;
         let run = Run { core: self.clone(), job, lease, record, sent, life, cancellation };
@@ -141,6 +144,7 @@ impl Run {
 
         let context = self.context();
         let ended = self.guarded(context.clone()).instrument(span.clone()).await;
+        let ending = core.endings.begin(&job.id);
         let verdict = self.life.verdict(Instant::now(), core.clock.now());
         drop(place);
         // No renewal may come behind the release.
@@ -153,6 +157,7 @@ impl Run {
             core.event(Some(&job.id), EventKind::RunEnded { run_id, state: done.state });
             core.conclude(job, &self.lease, done).await;
         }
+        drop(ending);
         core.live.leave(run_id);
     }
 
@@ -185,7 +190,8 @@ impl Run {
                     Box::pin(async move {
                         match receiver.await {
                             Ok(Ok(result)) => result,
-                            Ok(Err(message)) => std::panic::panic_any(message),
+                            // The hook has been told of it on its thread.
+                            Ok(Err(message)) => std::panic::resume_unwind(Box::new(message)),
                             Err(_) => Err("the thread ended without an answer".into()),
                         }
                     })

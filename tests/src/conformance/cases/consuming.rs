@@ -26,6 +26,31 @@ pub async fn lock_02_a_retry_of_what_was_consumed_hears_it_again(suite: Suite) {
     assert!(bench.state().await.held.is_none());
 }
 
+/// A request that was not answered is asked again as a skip when its time is over: it hears of the
+/// grant, if there was one.
+pub async fn lock_01_a_retry_that_would_skip_by_now_hears_of_its_grant(suite: Suite) {
+    let bench = suite.fresh().await;
+    let mut request = bench.ask("a", 0);
+    let grant = bench.granted(&request).await;
+    request.intent = Intent::Skip(SkipReason::TooLate);
+    assert_eq!(bench.granted(&request).await.lease, grant.lease);
+    assert_eq!(bench.finish(&grant.lease).await, Release::Released);
+    let again = bench.begin(&request).await;
+    assert_eq!(again, Acquisition::Expired(grant.lease));
+}
+
+/// Where it had not been granted, its first sending grants nothing when it arrives after all.
+pub async fn lock_02_what_was_skipped_in_the_end_is_not_granted_late(suite: Suite) {
+    let bench = suite.fresh().await;
+    let late = bench.ask("a", 0);
+    let mut request = late.clone();
+    request.intent = Intent::Skip(SkipReason::TooLate);
+    let told = bench.consumed(&request).await;
+    assert_eq!(bench.consumed(&late).await, told);
+    let state = bench.state().await;
+    assert!(state.held.is_none() && state.open_runs.is_empty(), "{state:?}");
+}
+
 /// A tick that no node shall run takes no lock, no token and no run.
 pub async fn lock_05_a_skip_moves_the_mark_and_nothing_else(suite: Suite) {
     let bench = suite.fresh().await;

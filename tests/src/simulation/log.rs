@@ -1,0 +1,196 @@
+//! The log of a simulated run, written by all its parts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use tidelock::{JobId, LockState, NodeId, Record, RunContext, RunId};
+use tokio::time::Instant;
+
+use super::event::{Event, Handler, Life, What};
+
+/// Where everything is noted, in the order in which it happens. Clones are the same log.
+#[derive(Clone, Debug)]
+pub(crate) struct Log(Arc<Mutex<Inner>>);
+
+#[derive(Debug)]
+struct Inner {
+    began: Instant,
+    events: Vec<Event>,
+    lives: Vec<String>,
+    life_of: BTreeMap<String, Life>,
+    jobs: Vec<String>,
+    job_of: BTreeMap<String, usize>,
+    /// What the backend has answered first: answers that are repeated are no news.
+    answered: BTreeSet<(RunId, u64)>,
+    /// The newest token that each job's sink has seen.
+    sinks: Vec<u64>,
+    terse: bool,
+}
+
+/// What happened in a run, and what the backend has of it at the end.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Trace {
+    /// The true time at its start.
+    pub start: Timestamp,
+    /// Everything that happened, in order.
+    pub events: Vec<Event>,
+    /// The names of the nodes, one for each life.
+    pub lives: Vec<String>,
+    /// The place in the fleet of each life.
+    pub seats: Vec<usize>,
+    /// The ids of the jobs.
+    pub jobs: Vec<String>,
+    /// What the backend has of each job at the end.
+    pub left: Vec<Left>,
+}
+
+/// What is left of a job at the end.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Left {
+    /// Its history, newest first.
+    pub records: Vec<Record>,
+    /// Its mark, token, lock and open runs.
+    pub state: LockState,
+}
+
+impl Log {
+    pub(crate) fn new(jobs: &[String], terse: bool) -> Self {
+        let job_of = jobs.iter().cloned().zip(0..).collect();
+        Self(Arc::new(Mutex::new(Inner {
+            began: Instant::now(),
+            events: Vec::with_capacity(if terse { 64 } else { 8_192 }),
+            lives: Vec::new(),
+            life_of: BTreeMap::new(),
+            jobs: jobs.to_vec(),
+            job_of,
+            answered: BTreeSet::new(),
+            sinks: vec![0; jobs.len()],
+            terse,
+        })))
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn note(&self, what: What) {
+        let mut inner = self.inner();
+        let small = matches!(what, What::Asked(_) | What::Heard(..));
+        if !(small && inner.terse) {
+            inner.push(what);
+        }
+    }
+
+    /// Notes what the backend answered, unless it has said so before.
+    pub(crate) fn note_first(&self, run: RunId, token: u64, what: What) {
+        let mut inner = self.inner();
+        if inner.answered.insert((run, token)) {
+            inner.push(what);
+        }
+    }
+
+    /// A handler writes to a sink that takes nothing under a token older than it has seen.
+    pub(crate) fn writes(&self, handler: Handler) {
+        let mut inner = self.inner();
+        let sink = &mut inner.sinks[handler.job];
+        let taken = handler.token >= *sink;
+        *sink = handler.token.max(*sink);
+        inner.push(What::Worked(handler, taken));
+    }
+
+    pub(crate) fn new_life(&self, name: &str) -> Life {
+        let mut inner = self.inner();
+        let life = inner.lives.len();
+        inner.lives.push(name.to_owned());
+        inner.life_of.insert(name.to_owned(), life);
+        life
+    }
+
+    pub(crate) fn job(&self, id: &JobId) -> usize {
+        self.inner().job_of.get(id.as_str()).copied().unwrap_or(usize::MAX)
+    }
+
+    pub(crate) fn life(&self, node: &NodeId) -> Life {
+        self.inner().life_of.get(node.as_str()).copied().unwrap_or(usize::MAX)
+    }
+
+    pub(crate) fn handler(&self, run: &RunContext) -> Handler {
+        Handler {
+            life: self.life(run.node()),
+            job: self.job(run.job()),
+            run: run.run_id(),
+            token: run.fencing_token().get(),
+            tick: run.occurrence(),
+        }
+    }
+
+    pub(crate) fn into_trace(self, start: Timestamp, seats: Vec<usize>, left: Vec<Left>) -> Trace {
+        let mut inner = self.inner();
+        Trace {
+            start,
+            events: std::mem::take(&mut inner.events),
+            lives: inner.lives.clone(),
+            seats,
+            jobs: inner.jobs.clone(),
+            left,
+        }
+    }
+}
+
+impl Inner {
+    fn push(&mut self, what: What) {
+        let at = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.events.push(Event { at, what });
+    }
+}
+
+impl Trace {
+    /// The whole log as text, a line for each event.
+    pub fn text(&self) -> String {
+        self.text_between(0, u64::MAX)
+    }
+
+    /// The same for the events between two moments, in microseconds since the start.
+    pub fn text_between(&self, from: u64, to: u64) -> String {
+        let mut text = String::new();
+        for event in self.events.iter().filter(|event| (from..=to).contains(&event.at)) {
+            text.push_str(&event.line(&self.lives, &self.jobs));
+            text.push('\n');
+        }
+        text
+    }
+
+    /// What the backend has of each job at the end, as text.
+    pub fn left_text(&self) -> String {
+        let mut text = String::new();
+        for (id, left) in self.jobs.iter().zip(&self.left) {
+            let LockState { mark, token, held, open_runs, .. } = &left.state;
+            let mark = mark.as_ref().map(|mark| (mark.point.occurrence, &mark.node, mark.moved));
+            text.push_str(&format!("{id}: {mark:?} {token:?} {held:?} open {open_runs:?}\n"));
+            for record in left.records.iter().rev() {
+                text.push_str(&format!("  {}\n", record_line(record)));
+            }
+        }
+        text
+    }
+}
+
+/// A record in a line.
+fn record_line(record: &Record) -> String {
+    let Record { run_id, node, state, occurrence, token, ticks, .. } = record;
+    let tick = occurrence.map_or("none".to_owned(), |tick| tick.to_string());
+    let mut line = format!("{} {node} tick {tick} {state}", super::event::Short(*run_id));
+    if let Some(token) = token {
+        line.push_str(&format!(" token {token}"));
+    }
+    if let Some(ticks) = ticks {
+        line.push_str(&format!(" {} ticks {} to {}", ticks.count, ticks.first, ticks.last));
+    }
+    if let Some(error) = record.error() {
+        line.push_str(&format!(" ({error})"));
+    }
+    line
+}

@@ -1,0 +1,183 @@
+//! One node of a simulated fleet, and what can happen to it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tidelock::{Backend, ErrorKind, Job, Scheduler};
+use tidelock_memory::MemoryBackend;
+
+use super::disturbance::Disturbance;
+use super::event::{Life, What};
+use super::log::Log;
+use super::plan::Network;
+use super::tap::Tap;
+use crate::{Chaos, Fault, Faults, NodeSpawner, Op};
+
+/// What one node has of its own: a process and a way to the backend.
+#[derive(Clone, Debug)]
+pub(crate) struct Way {
+    pub(crate) life: Life,
+    pub(crate) process: NodeSpawner,
+    faults: Faults<Tap<MemoryBackend>>,
+    network: Network,
+    seed: u64,
+    log: Log,
+}
+
+impl Way {
+    pub(crate) fn new(
+        backend: MemoryBackend,
+        life: Life,
+        log: &Log,
+        network: Network,
+        seed: u64,
+    ) -> Self {
+        let faults = Faults::new(Tap::at_store(backend, life, log.clone()));
+        let process = NodeSpawner::new().linked(faults.link());
+        let way = Self { life, process, faults, network, seed, log: log.clone() };
+        way.meets(network);
+        way
+    }
+
+    /// The backend as the node sees it.
+    pub(crate) fn backend(&self) -> Arc<dyn Backend> {
+        Arc::new(Tap::at_node(self.faults.clone(), self.life, self.log.clone()))
+    }
+
+    fn meets(&self, network: Network) {
+        self.faults.clear();
+        let chance = |per_mille: u16| f64::from(per_mille) / 1_000.0;
+        if network == Network::default() {
+            return;
+        }
+        let chaos = Chaos::seeded(self.seed)
+            .fail(chance(network.fail))
+            .lose_request(chance(network.lose_request))
+            .lose_reply(chance(network.lose_reply))
+            .arrive_late(chance(network.late), Duration::from_millis(network.late_ms))
+            .delay_reply(chance(network.slow_reply), Duration::from_millis(network.slow_ms));
+        let latency = Duration::from_millis(network.latency_ms);
+        self.faults.random(chaos.delay(if latency.is_zero() { 0.0 } else { 1.0 }, latency));
+    }
+
+    pub(crate) fn cut(&self, silent: bool) {
+        self.log.note(What::Cut(self.life));
+        if silent {
+            self.faults.link().cut_silently();
+        } else {
+            self.faults.link().cut();
+        }
+    }
+
+    pub(crate) fn heal(&self) {
+        if self.faults.link().is_cut() {
+            self.log.note(What::Healed(self.life));
+            self.faults.link().heal();
+        }
+    }
+
+    pub(crate) fn kill(&self) {
+        self.log.note(What::Killed(self.life));
+        self.process.kill();
+    }
+
+    fn records_away(&self) {
+        self.log.note(What::RecordsAway(self.life));
+        for op in [Op::Begin, Op::Finish, Op::Save] {
+            self.faults.always(op, Fault::RefuseRecord);
+        }
+        self.faults.always(Op::List, Fault::Fail(ErrorKind::Unavailable));
+    }
+
+    fn records_back(&self) {
+        self.log.note(What::RecordsBack(self.life));
+        self.meets(self.network);
+    }
+
+    /// Heals all that is wrong.
+    pub(crate) fn calm(&self) {
+        self.heal();
+        self.process.thaw();
+        self.meets(Network { latency_ms: self.network.latency_ms.min(20), ..Network::default() });
+    }
+}
+
+/// One node, from its start to its end.
+pub(crate) struct Node {
+    /// `None` once it is told to stop.
+    pub(crate) scheduler: Option<Scheduler>,
+    pub(crate) way: Way,
+    frozen: bool,
+    removed: Vec<usize>,
+}
+
+impl Node {
+    pub(crate) fn new(scheduler: Scheduler, way: Way) -> Self {
+        Self { scheduler: Some(scheduler), way, frozen: false, removed: Vec::new() }
+    }
+
+    pub(crate) fn begin(&mut self, what: Disturbance, ids: &[String], jobs: &[Job]) {
+        let (life, log) = (self.way.life, self.way.log.clone());
+        match (what, &self.scheduler) {
+            (Disturbance::Cut { silent, .. }, _) => self.way.cut(silent),
+            (Disturbance::RecordsAway { .. }, _) => self.way.records_away(),
+            (Disturbance::Freeze { .. }, _) if !self.frozen => {
+                self.frozen = true;
+                log.note(What::Frozen(life));
+                self.way.process.freeze();
+            }
+            (Disturbance::Drop { .. }, Some(_)) => {
+                log.note(What::Dropped(life));
+                self.scheduler = None;
+            }
+            (Disturbance::Remove { job, .. }, Some(scheduler)) if scheduler.remove(&ids[job]) => {
+                log.note(What::Removed(life, job));
+                self.removed.push(job);
+            }
+            (Disturbance::Replace { job, .. }, Some(scheduler))
+                if !self.removed.contains(&job) && scheduler.replace(jobs[job].clone()).is_ok() =>
+            {
+                log.note(What::Replaced(life, job));
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn end(&mut self, what: Disturbance, jobs: &[Job]) {
+        match what {
+            Disturbance::Cut { .. } => self.way.heal(),
+            Disturbance::RecordsAway { .. } => self.way.records_back(),
+            Disturbance::Freeze { .. } => self.thaw(),
+            Disturbance::Remove { job, .. } => self.put_back(job, jobs),
+            _ => {}
+        }
+    }
+
+    fn thaw(&mut self) {
+        if std::mem::take(&mut self.frozen) {
+            self.way.log.note(What::Thawed(self.way.life));
+            self.way.process.thaw();
+        }
+    }
+
+    fn put_back(&mut self, job: usize, jobs: &[Job]) {
+        let Some(scheduler) = &self.scheduler else { return };
+        let Some(at) = self.removed.iter().position(|removed| *removed == job) else { return };
+        self.removed.swap_remove(at);
+        if scheduler.add(jobs[job].clone()).is_ok() {
+            self.way.log.note(What::Added(self.way.life, job));
+        }
+    }
+
+    /// Heals all that is wrong.
+    pub(crate) fn calm(&mut self, jobs: &[Job]) {
+        self.thaw();
+        self.way.calm();
+        while let Some(&job) = self.removed.last() {
+            self.put_back(job, jobs);
+            if self.scheduler.is_none() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Who has stopped asks for nothing new, and neither does who has no such job.
+
+use std::collections::BTreeSet;
+
+use super::finding::{Finding, Promise};
+use super::story::Story;
+use crate::simulation::event::What;
+
+pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
+    let mut asked = BTreeSet::new();
+    let mut stopped = BTreeSet::new();
+    let mut removed = BTreeSet::new();
+    for event in &story.trace.events {
+        match event.what {
+            What::Stopping(life) | What::Dropped(life) | What::Killed(life) => {
+                stopped.insert(life);
+            }
+            What::Removed(life, job) => {
+                removed.insert((life, job));
+            }
+            What::Added(life, job) => {
+                removed.remove(&(life, job));
+            }
+            What::Asked(ask) => {
+                let first = asked.insert(ask.run);
+                let tick = ask.tick.is_some();
+                let text = if first && stopped.contains(&ask.life) {
+                    "asks for something new after it was stopped"
+                } else if first && tick && removed.contains(&(ask.life, ask.job)) {
+                    "asks for a tick of a job that was taken out"
+                } else {
+                    continue;
+                };
+                let text = format!("{} {text}: {ask:?}", story.life(ask.life));
+                findings.push(Finding::new(Promise::Stopped, event.at, text));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! A due tick is taken in time: by a node of which nothing is wrong, and after all is healed.
+
+use tidelock::{Misfire, SkipReason};
+
+use super::finding::{Finding, Promise};
+use super::story::{Move, Story};
+use crate::simulation::plan::NodePlan;
+use crate::simulation::when::ticks;
+
+/// What nobody has to account for: timers of a millisecond, and the estimate of a clock.
+const SLACK_US: u64 = 60_000;
+
+/// The longest wait between two asks while a lock is held.
+const HELD_US: u64 = 1_600_000;
+
+/// After an outage: the longest wait for an answer, and the longest before the next try.
+const RECOVERY_US: u64 = 6_000_000;
+
+/// How far a clock is off at most when it has been set right.
+const RIGHT_US: u64 = 500_000;
+
+pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
+    for job in 0..story.moves.len() {
+        let steady = story.plan.nodes.first().filter(|node| node.steady && node.joins_at == 0);
+        if let Some(node) = steady {
+            let (from, to) = (3_000_000, story.calm_at);
+            watch(story, job, Some(node), (from, to), node_slack(node), findings);
+        }
+        if story.plan.nodes.iter().any(|node| node.max_running.is_none()) {
+            let from = normal_from(story, job);
+            let to = story.end_at().saturating_sub(RECOVERY_US);
+            watch(story, job, None, (from, to), RIGHT_US + 80_000 + SLACK_US, findings);
+        }
+    }
+}
+
+/// By how much a steady node may be late.
+fn node_slack(node: &NodePlan) -> u64 {
+    let behind = u64::try_from(-node.offset_ms).unwrap_or(0) * 1_000;
+    // 50 ppm of five minutes are 15 ms.
+    behind + node.network.latency_ms * 4_000 + SLACK_US + 40_000
+}
+
+/// From when on all is as it should: one TTL and one tick after the healing.
+fn normal_from(story: &Story<'_>, job: usize) -> u64 {
+    let ttl = story.plan.jobs[job].lock_ttl_ms() * 1_000;
+    let from = story.calm_at + ttl;
+    let next = story.schedules[job].next_after(story.instant(from));
+    next.map_or(u64::MAX, |tick| story.since_start(tick) + 1)
+}
+
+/// Fails where a tick between two moments was not taken in time.
+fn watch(
+    story: &Story<'_>,
+    job: usize,
+    steady: Option<&NodePlan>,
+    (from, to): (u64, u64),
+    slack: u64,
+    findings: &mut Vec<Finding>,
+) {
+    let plan = &story.plan.jobs[job];
+    let (splay, id) = (plan.splay_ms * 1_000, &story.trace.jobs[job]);
+    // A backlog is run in order, and what is new waits behind it.
+    if from >= to || matches!(plan.misfire, Misfire::All { .. }) {
+        return;
+    }
+    for tick in ticks(&story.schedules[job], story.instant(from), story.instant(to)) {
+        let due = story.since_start(tick);
+        let latest = due + splay + slack;
+        if latest + HELD_US > to
+            || (steady.is_some()
+                && story.is_outage(due.saturating_sub(RECOVERY_US), latest + HELD_US))
+        {
+            continue;
+        }
+        let limit = if may_be_held(story, job, latest) { latest + HELD_US } else { latest };
+        let taken = story.moves[job].iter().find(|moved| moved.tick.at() >= tick);
+        let wrong = match taken {
+            None => Some("nobody took it"),
+            Some(moved) if moved.at > limit => Some("it was taken too late"),
+            Some(moved) if moved.tick.at() > tick && !is_new(story, moved) => {
+                Some("it was passed over")
+            }
+            Some(moved) if matches!(moved.consumed, Some((SkipReason::Misfire, _))) => {
+                Some("it was skipped as missed")
+            }
+            Some(_) => None,
+        };
+        if let Some(wrong) = wrong {
+            let text = format!("{id} {tick}: {wrong}; it was due at {}", seconds(due));
+            findings.push(Finding::new(Promise::Liveness, due, text));
+        }
+    }
+}
+
+/// Whether a node with a clock ahead moved the mark before it had been told the time.
+fn is_new(story: &Story<'_>, moved: &Move) -> bool {
+    let young = moved.at < story.lives[moved.ask.life].up + 2_000_000;
+    young && story.since_start(moved.tick.at()) > moved.at
+}
+
+fn seconds(at: u64) -> String {
+    format!("{}.{:06} s", at / 1_000_000, at % 1_000_000)
+}
+
+/// Whether a run may hold the lock at that moment.
+fn may_be_held(story: &Story<'_>, job: usize, at: u64) -> bool {
+    let grant = story.grants[job].iter().rev().find(|grant| grant.at <= at);
+    grant.is_some_and(|grant| grant.released.is_none_or(|released| released + SLACK_US >= at))
+}

@@ -1,0 +1,101 @@
+//! No two runs of a job at a time.
+
+use super::finding::{Finding, Promise};
+use super::story::Story;
+use crate::simulation::event::{Handler, Life, What};
+
+/// A handler that has not ended.
+struct Open {
+    handler: Handler,
+    /// Another run was granted while its node stood still: it may be dropped, and nothing else.
+    overtaken: bool,
+}
+
+/// The newest grants, and what goes on, at one moment of the log.
+struct Now<'a, 'b> {
+    story: &'a Story<'b>,
+    open: Vec<Open>,
+    /// The newest token of each job.
+    newest: Vec<u64>,
+    /// The newest token that each job's sink took something under.
+    sunk: Vec<u64>,
+    frozen: Vec<Option<u64>>,
+}
+
+pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
+    let jobs = story.trace.jobs.len();
+    let mut now = Now {
+        story,
+        open: Vec::new(),
+        newest: vec![0; jobs],
+        sunk: vec![0; jobs],
+        // Until when a node stands still, or stood just now.
+        frozen: vec![None; story.lives.len()],
+    };
+    for event in &story.trace.events {
+        match event.what {
+            What::Frozen(life) => now.frozen[life] = Some(u64::MAX),
+            What::Thawed(life) => now.frozen[life] = Some(event.at),
+            What::Granted { ask, token, .. } => {
+                now.granted(event.at, ask.job, token, findings);
+            }
+            What::Began(handler) => now.began(event.at, handler, findings),
+            What::Worked(handler, taken) => now.worked(event.at, handler, taken, findings),
+            What::Ended(handler, _) => now.open.retain(|open| open.handler != handler),
+            _ => {}
+        }
+    }
+}
+
+impl Now<'_, '_> {
+    /// Whether a node stands still, or has been woken at this very moment and had no turn yet.
+    fn stands_still(&self, life: Life, at: u64) -> bool {
+        self.frozen[life].is_some_and(|until| until >= at)
+    }
+
+    /// Code on a thread cannot be stopped: its lock may be lost while it goes on.
+    fn is_stoppable(&self, handler: Handler) -> bool {
+        !self.story.plan.jobs[handler.job].blocking
+    }
+
+    fn granted(&mut self, at: u64, job: usize, token: u64, findings: &mut Vec<Finding>) {
+        self.newest[job] = token;
+        for index in 0..self.open.len() {
+            let handler = self.open[index].handler;
+            if handler.job != job || handler.token == token {
+                continue;
+            }
+            if self.stands_still(handler.life, at) {
+                self.open[index].overtaken = true;
+            } else if self.is_stoppable(handler) {
+                let text = format!("token {token} is granted while {handler:?} is at work");
+                findings.push(Finding::new(Promise::NoOverlap, at, text));
+            }
+        }
+    }
+
+    fn began(&mut self, at: u64, handler: Handler, findings: &mut Vec<Finding>) {
+        let newest = self.newest[handler.job];
+        if handler.token != newest && self.is_stoppable(handler) {
+            let text = format!("{handler:?} begins when token {newest} is granted");
+            findings.push(Finding::new(Promise::NoOverlap, at, text));
+        }
+        self.open.push(Open { handler, overtaken: false });
+    }
+
+    fn worked(&mut self, at: u64, handler: Handler, taken: bool, findings: &mut Vec<Finding>) {
+        let open = self.open.iter().find(|open| open.handler == handler);
+        if open.is_none_or(|open| open.overtaken) {
+            let text = format!("{handler:?} goes on after another run was granted");
+            findings.push(Finding::new(Promise::NoOverlap, at, text));
+        }
+        let sunk = &mut self.sunk[handler.job];
+        if taken && handler.token < *sunk {
+            let text = format!("a sink took from {handler:?} after token {sunk}");
+            findings.push(Finding::new(Promise::TokensGrow, at, text));
+        }
+        if taken {
+            *sunk = handler.token.max(*sunk);
+        }
+    }
+}

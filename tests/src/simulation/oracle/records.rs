@@ -1,0 +1,113 @@
+//! Every granted run has exactly one final record, which tells what happened.
+
+use std::collections::BTreeMap;
+
+use tidelock::{Record, RunId, RunState, SkipReason};
+
+use super::finding::{Finding, Promise};
+use super::story::{Grant, RunStory, Story};
+use crate::simulation::event::End;
+
+pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
+    for (job, left) in story.trace.left.iter().enumerate() {
+        let mut of_run: BTreeMap<RunId, &Record> = BTreeMap::new();
+        let end = story.end_at();
+        for record in &left.records {
+            if of_run.insert(record.run_id, record).is_some() {
+                findings.push(wrong(end, format!("two records of one run: {record:?}")));
+            }
+            if !record.state.is_final() {
+                findings.push(wrong(end, format!("a record that is not final: {record:?}")));
+            }
+            if !story.runs.contains_key(&record.run_id) && record.token.is_some() {
+                findings.push(wrong(end, format!("a record of a run never granted: {record:?}")));
+            }
+        }
+        for grant in &story.grants[job] {
+            // A manual run that is asked for again may be granted again, under another token.
+            let again = |other: &Grant| other.ask.run == grant.ask.run && other.token > grant.token;
+            if story.grants[job].iter().any(again) {
+                continue;
+            }
+            match of_run.get(&grant.ask.run) {
+                None if may_be_lost(story, grant) => {}
+                None => {
+                    let text = format!("no record of {:?}, token {}", grant.ask, grant.token);
+                    findings.push(wrong(grant.at, text));
+                }
+                Some(record) => {
+                    if let Some(text) = mistaken(story, grant, record) {
+                        findings.push(wrong(grant.at, format!("{text}: {record:?}")));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn wrong(at: u64, text: String) -> Finding {
+    Finding::new(Promise::OneRecord, at, text)
+}
+
+/// A record that the store did not take is lost with the node that had it in hand, when its lock
+/// was released before: the release does not wait for it.
+fn may_be_lost(story: &Story<'_>, grant: &Grant) -> bool {
+    let life = &story.lives[grant.ask.life];
+    let orderly = !life.dropped && life.stopped.is_some_and(|(_, unsaved)| unsaved == 0);
+    let away = life.records_away.is_some_and(|at| grant.released.is_none_or(|end| end >= at));
+    away && !orderly
+}
+
+/// What a record tells that is not so.
+fn mistaken(story: &Story<'_>, grant: &Grant, record: &Record) -> Option<&'static str> {
+    let none = RunStory::default();
+    let run = story.runs.get(&grant.ask.run).unwrap_or(&none);
+    let (job, life) = (&story.plan.jobs[grant.ask.job], grant.ask.life);
+    let stopped = story.lives[life].stopping.is_some();
+    let end = run.end.map(|(_, end)| end);
+    let of_run = |other: &&Grant| other.ask.run == grant.ask.run;
+    let mut tokens = story.grants[grant.ask.job].iter().filter(of_run).map(|it| it.token);
+    if !tokens.any(|token| record.token.is_some_and(|it| it.get() == token)) {
+        return Some("another token");
+    }
+    if record.node.as_str() != story.life(life) || record.occurrence != grant.ask.tick {
+        return Some("another node or tick");
+    }
+    let fits = match record.state {
+        RunState::Succeeded => end == Some(End::Ok),
+        RunState::Failed => end == Some(End::Error),
+        RunState::Panicked => end == Some(End::Panic),
+        RunState::TimedOut => job.timeout_ms.is_some() && took_its_time(job.timeout_ms, run),
+        RunState::Cancelled => stopped,
+        RunState::LockLost => !keeps_its_lock(story, grant),
+        RunState::Abandoned => run.heard.is_none() || story.ended_early(life),
+        RunState::Skipped(SkipReason::TooLate) => run.handler.is_none(),
+        _ => false,
+    };
+    (!fits).then_some("that is not what happened")
+}
+
+/// Whether a handler worked for as long as its timeout.
+fn took_its_time(timeout_ms: Option<u64>, run: &RunStory) -> bool {
+    match (timeout_ms, run.handler, run.end) {
+        (Some(timeout), Some((begin, _)), Some((end, how))) => {
+            // Blocking code is seen at its end alone.
+            end - begin + 2_000 >= timeout * 1_000 || (begin == end && how != End::Dropped)
+        }
+        _ => true,
+    }
+}
+
+/// A node of which nothing is wrong has its lock renewed, whatever it does.
+fn keeps_its_lock(story: &Story<'_>, grant: &Grant) -> bool {
+    let seat = story.lives[grant.ask.life].seat;
+    let job = &story.plan.jobs[grant.ask.job];
+    let ttl = job.lock_ttl_ms() * 1_000;
+    let end = grant.released.unwrap_or(story.end_at()).min(grant.at + 600_000_000);
+    // A short TTL leaves no time for a reply on its way.
+    let enough = ttl >= 20_000 * story.plan.nodes[seat].network.latency_ms;
+    story.plan.nodes[seat].steady
+        && !job.fixed_lease
+        && enough
+        && !story.is_outage(grant.at.saturating_sub(ttl), end + ttl)
+}

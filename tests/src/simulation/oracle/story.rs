@@ -1,0 +1,215 @@
+//! The log, sorted by what the checks ask for.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use tidelock::{Occurrence, RunId, Schedule, SkipReason};
+
+use crate::simulation::event::{Answered, Ask, End, Event, Handler, Life, What};
+use crate::simulation::log::Trace;
+use crate::simulation::plan::Plan;
+
+/// A run in order, as the checks need it.
+pub(super) struct Story<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) trace: &'a Trace,
+    pub(super) schedules: Vec<Schedule>,
+    pub(super) lives: Vec<LifeStory>,
+    /// Grants of each job, in order.
+    pub(super) grants: Vec<Vec<Grant>>,
+    /// Moves of each job's mark, in order.
+    pub(super) moves: Vec<Vec<Move>>,
+    /// What each run that was granted or consumed came to.
+    pub(super) runs: BTreeMap<RunId, RunStory>,
+    /// When all was healed.
+    pub(super) calm_at: u64,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Grant {
+    pub(super) at: u64,
+    pub(super) ask: Ask,
+    pub(super) token: u64,
+    pub(super) released: Option<u64>,
+}
+
+/// A move of a mark.
+#[derive(Clone, Copy)]
+pub(super) struct Move {
+    pub(super) at: u64,
+    pub(super) ask: Ask,
+    pub(super) tick: Occurrence,
+    pub(super) previous: Option<Occurrence>,
+    /// Why it was consumed, and behind which run; `None`: it was granted.
+    pub(super) consumed: Option<(SkipReason, Option<RunId>)>,
+}
+
+#[derive(Default)]
+pub(super) struct RunStory {
+    pub(super) handler: Option<(u64, Handler)>,
+    pub(super) end: Option<(u64, End)>,
+    /// How often it was asked for.
+    pub(super) asked: usize,
+    /// When its node heard of the grant or consumption.
+    pub(super) heard: Option<(u64, Answered)>,
+}
+
+/// A node's life.
+#[derive(Default)]
+pub(super) struct LifeStory {
+    pub(super) seat: usize,
+    pub(super) up: u64,
+    /// When it was told to stop, or its scheduler was dropped.
+    pub(super) stopping: Option<u64>,
+    pub(super) dropped: bool,
+    /// When it had shut down, with how many records unsaved.
+    pub(super) stopped: Option<(u64, usize)>,
+    pub(super) killed: Option<u64>,
+    /// When it stood still, was cut off, or its records were not taken.
+    pub(super) troubles: Vec<(u64, u64)>,
+    /// When its records were first not taken.
+    pub(super) records_away: Option<u64>,
+}
+
+impl<'a> Story<'a> {
+    pub(super) fn of(plan: &'a Plan, trace: &'a Trace) -> Self {
+        let jobs = trace.jobs.len();
+        let schedules = plan.jobs.iter().filter_map(|job| job.when.schedule().ok()).collect();
+        let lives = trace.seats.iter();
+        let lives = lives.map(|&seat| LifeStory { seat, ..LifeStory::default() }).collect();
+        let mut story = Self {
+            plan,
+            trace,
+            schedules,
+            lives,
+            grants: vec![Vec::new(); jobs],
+            moves: vec![Vec::new(); jobs],
+            runs: BTreeMap::new(),
+            calm_at: plan.heal_at * 1_000,
+        };
+        trace.events.iter().for_each(|event| story.tell(event));
+        trace.events.iter().for_each(|event| story.tell_of_runs(event));
+        story
+    }
+
+    fn tell(&mut self, &Event { at, what }: &Event) {
+        match what {
+            What::Granted { ask, token, previous } => {
+                self.grants[ask.job].push(Grant { at, ask, token, released: None });
+                self.runs.entry(ask.run).or_default();
+                if let Some(tick) = ask.tick {
+                    let moved = Move { at, ask, tick, previous, consumed: None };
+                    self.moves[ask.job].push(moved);
+                }
+            }
+            What::Consumed { ask, reason, blocked_by, previous } => {
+                self.runs.entry(ask.run).or_default();
+                if let Some(tick) = ask.tick {
+                    let consumed = Some((reason, blocked_by));
+                    self.moves[ask.job].push(Move { at, ask, tick, previous, consumed });
+                }
+            }
+            What::Released { job, run, token, .. } => {
+                let mut grants = self.grants[job].iter_mut().rev();
+                let grant = grants.find(|grant| grant.ask.run == run && grant.token == token);
+                if let Some(grant) = grant {
+                    grant.released = grant.released.or(Some(at));
+                }
+            }
+            What::Up(life) => self.lives[life].up = at,
+            What::Stopping(life) => self.lives[life].stopping = Some(at),
+            What::Dropped(life) => {
+                (self.lives[life].stopping, self.lives[life].dropped) = (Some(at), true);
+            }
+            What::Stopped { life, unsaved, .. } => self.lives[life].stopped = Some((at, unsaved)),
+            What::Killed(life) => self.lives[life].killed = Some(at),
+            What::Frozen(life) | What::Cut(life) | What::RecordsAway(life) => {
+                if matches!(what, What::RecordsAway(_)) {
+                    let life = &mut self.lives[life];
+                    life.records_away = life.records_away.or(Some(at));
+                }
+                self.lives[life].troubles.push((at, u64::MAX));
+            }
+            // Two may lie one over the other: the first that ends leaves the other as it is.
+            What::Thawed(life) | What::Healed(life) | What::RecordsBack(life) => {
+                let mut open = self.lives[life].troubles.iter_mut().filter(|it| it.1 == u64::MAX);
+                if let Some(trouble) = open.next() {
+                    trouble.1 = at;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What is told of runs that came to something: all else was asked for in vain.
+    fn tell_of_runs(&mut self, &Event { at, what }: &Event) {
+        match what {
+            What::Asked(ask) => {
+                if let Some(run) = self.runs.get_mut(&ask.run) {
+                    run.asked += 1;
+                }
+            }
+            What::Heard(ask, answer) => {
+                let told =
+                    matches!(answer, Answered::Granted | Answered::Consumed | Answered::Expired);
+                if let Some(run) = self.runs.get_mut(&ask.run).filter(|_| told) {
+                    run.heard = run.heard.or(Some((at, answer)));
+                }
+            }
+            What::Began(handler) => {
+                let run = self.runs.entry(handler.run).or_default();
+                run.handler = run.handler.or(Some((at, handler)));
+            }
+            What::Ended(handler, end) => {
+                self.runs.entry(handler.run).or_default().end = Some((at, end));
+            }
+            _ => {}
+        }
+    }
+
+    /// Microseconds since the start of an instant; 0 for one before it.
+    pub(super) fn since_start(&self, instant: Timestamp) -> u64 {
+        let micros = instant.duration_since(self.trace.start).as_micros();
+        u64::try_from(micros).unwrap_or(0)
+    }
+
+    /// The instant that many microseconds after the start.
+    pub(super) fn instant(&self, at: u64) -> Timestamp {
+        let passed = SignedDuration::from_micros(i64::try_from(at).unwrap_or(i64::MAX));
+        self.trace.start.saturating_add(passed).unwrap_or(Timestamp::MAX)
+    }
+
+    pub(super) fn life(&self, life: Life) -> &str {
+        &self.trace.lives[life]
+    }
+
+    /// Whether a node's life ended before the last shutdown: with a shutdown of its own or without.
+    pub(super) fn ended_early(&self, life: Life) -> bool {
+        let life = &self.lives[life];
+        life.dropped
+            || life.stopping.or(life.killed).is_some_and(|at| at <= self.end_at())
+                && life.stopping.is_none_or(|at| at < self.end_at())
+    }
+
+    /// When the last shutdown began.
+    pub(super) fn end_at(&self) -> u64 {
+        self.plan.end_at * 1_000
+    }
+
+    /// Whether the node's way to the backend was open, its records were taken and its tasks went
+    /// on, all the time from `from` to `to`.
+    pub(super) fn is_well(&self, life: Life, from: u64, to: u64) -> bool {
+        let troubles = &self.lives[life].troubles;
+        troubles.iter().all(|&(begin, end)| end < from || begin > to)
+    }
+
+    /// Whether the backend was away from everybody at some moment between `from` and `to`.
+    pub(super) fn is_outage(&self, from: u64, to: u64) -> bool {
+        self.plan.disturbances.iter().any(|planned| match planned.what {
+            crate::simulation::Disturbance::Outage { for_ms, .. } => {
+                planned.at * 1_000 <= to && (planned.at + for_ms) * 1_000 >= from
+            }
+            _ => false,
+        })
+    }
+}

@@ -1,0 +1,143 @@
+//! Every tick is run or has a reason, told once by the node that moved the mark past it.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use tidelock::{Record, RunId, RunState, SkipReason};
+
+use super::finding::{Finding, Promise};
+use super::story::{Grant, Move, Story};
+use super::unknown::{may_be_unheard, must_be_told};
+use crate::simulation::event::Life;
+use crate::simulation::when::ticks;
+
+/// Ticks in one state by one node: how many have to be told of, may be, and are.
+#[derive(Debug, Default)]
+struct Account {
+    due: u64,
+    may: u64,
+    told: u64,
+    /// Somewhere the ticks were too many to be counted.
+    uncounted: bool,
+}
+
+/// How far back a node with a clock that is off may begin to count before a first mark.
+const LOOK_BACK: SignedDuration = SignedDuration::from_secs(300);
+
+pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
+    for job in 0..story.moves.len() {
+        check_job(story, job, findings);
+    }
+}
+
+fn check_job(story: &Story<'_>, job: usize, findings: &mut Vec<Finding>) {
+    let id = &story.trace.jobs[job];
+    let mut accounts: BTreeMap<(Life, String), Account> = BTreeMap::new();
+    let records: Vec<&Record> = story.trace.left[job]
+        .records
+        .iter()
+        .filter(|record| record.state.is_tick_not_run() && record.token.is_none())
+        .collect();
+    for record in &records {
+        let Some(span) = record.ticks else { continue };
+        let life = story.trace.lives.iter().position(|name| name == record.node.as_str());
+        let Some(life) = life else { continue };
+        let account = accounts.entry((life, record.state.to_string())).or_default();
+        account.told += span.count;
+        account.uncounted |= span.at_least;
+        if let Some(text) = not_a_span(story, job, record) {
+            let at = story.since_start(span.last.at());
+            findings.push(silent(at, format!("{id}: {text}: {record:?}")));
+        }
+    }
+    for moved in &story.moves[job] {
+        debts(story, job, moved, &records, &mut accounts, findings);
+    }
+    for ((life, state), account) in accounts {
+        let Account { due, may, told, uncounted } = account;
+        if !uncounted && !(due..=may).contains(&told) {
+            let life = story.life(life);
+            let text = format!("{id}: {life} tells of {told} ticks {state}, not {due} to {may}");
+            findings.push(silent(story.end_at(), text));
+        }
+    }
+}
+
+fn silent(at: u64, text: String) -> Finding {
+    Finding::new(Promise::NothingSilent, at, text)
+}
+
+/// Notes which ticks did not run by a move of the mark, and finds those that nothing tells of.
+fn debts(
+    story: &Story<'_>,
+    job: usize,
+    moved: &Move,
+    records: &[&Record],
+    accounts: &mut BTreeMap<(Life, String), Account>,
+    findings: &mut Vec<Finding>,
+) {
+    let (id, life) = (&story.trace.jobs[job], moved.ask.life);
+    let run = story.runs.get(&moved.ask.run);
+    if run.is_none_or(|run| run.heard.is_none()) && !may_be_unheard(story, moved) {
+        let text = format!("{id}: {:?} was answered and not asked about again", moved.ask);
+        findings.push(silent(moved.at, text));
+    }
+    if let Some((SkipReason::Overlap, behind)) = moved.consumed
+        && !was_held(story, job, moved, behind)
+    {
+        let text = format!("{id}: {:?} was skipped behind no run: {behind:?}", moved.ask);
+        findings.push(silent(moved.at, text));
+    }
+    let before = moved.tick.at() - SignedDuration::from_millis(1);
+    let after = match moved.previous {
+        Some(mark) => mark.at(),
+        None => story.trace.start - LOOK_BACK,
+    };
+    let passed = ticks(&story.schedules[job], after, before);
+    let missed = passed.into_iter().map(|tick| (RunState::Missed, tick, false));
+    let consumed = moved.consumed.map(|(why, _)| (RunState::Skipped(why), moved.tick.at(), true));
+    for (state, tick, consumed) in missed.chain(consumed) {
+        let account = accounts.entry((life, state.to_string())).or_default();
+        account.may += 1;
+        if (!consumed && moved.previous.is_none()) || !must_be_told(story, moved, consumed) {
+            continue;
+        }
+        account.due += 1;
+        let tells = |record: &&&Record| {
+            let span = record.ticks.is_some_and(|it| it.first.at() <= tick && tick <= it.last.at());
+            span && record.state == state && record.node.as_str() == story.life(life)
+        };
+        if !records.iter().any(|record| tells(&record)) {
+            let text = format!("{id}: nothing of {} tells of {tick} {state}", story.life(life));
+            findings.push(silent(moved.at, text));
+        }
+    }
+}
+
+/// Whether that run held the lock: it had not been released, and no other was granted after it.
+fn was_held(story: &Story<'_>, job: usize, moved: &Move, behind: Option<RunId>) -> bool {
+    let grants = &story.grants[job];
+    grants.iter().any(|held| {
+        let before = held.at <= moved.at && held.released.is_none_or(|at| at >= moved.at);
+        let newer = |other: &Grant| other.token > held.token && other.at < moved.at;
+        before && Some(held.ask.run) == behind && !grants.iter().any(newer)
+    })
+}
+
+/// What is wrong with a row of ticks that did not run.
+fn not_a_span(story: &Story<'_>, job: usize, record: &Record) -> Option<&'static str> {
+    let span = record.ticks?;
+    let before = span.first.at() - SignedDuration::from_millis(1);
+    let all = ticks(&story.schedules[job], before, span.last.at());
+    let ends = all.first() == Some(&span.first.at()) && all.last() == Some(&span.last.at());
+    let granted = story.moves[job]
+        .iter()
+        .any(|moved| moved.consumed.is_none() && (span.first..=span.last).contains(&moved.tick));
+    if !ends || span.count > all.len() as u64 {
+        Some("these are no ticks")
+    } else if granted {
+        Some("one of these was granted")
+    } else {
+        None
+    }
+}

@@ -1,0 +1,55 @@
+//! A user's own jobs on a simulated fleet.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use tidelock::Job;
+use tidelock_tests::simulation::Simulation;
+use tokio::time::sleep;
+
+const MINUTE: Duration = Duration::from_secs(60);
+const DAY: Duration = Duration::from_secs(86_400);
+
+fn nightly() -> Job {
+    let job = Job::new("nightly").cron("30 2 * * *").unwrap().time_zone("Europe/Berlin").unwrap();
+    job.run(|_| sleep(10 * MINUTE))
+}
+
+#[test]
+fn a_year_of_a_nightly_job_with_both_changes_of_the_clocks() {
+    let outcome = Simulation::new([nightly()])
+        .nodes(3)
+        .skew(0, SignedDuration::from_millis(-700))
+        .drift(1, 20)
+        .kill(2, 100 * DAY, DAY)
+        .run_for(365 * DAY);
+    outcome.assert_once_per_tick().assert_no_overlap().assert_nothing_silent();
+    outcome.assert_every_tick_ran().assert_all_succeeded();
+    // No night without it, and none with two.
+    assert_eq!(outcome.runs("nightly").len(), 365);
+}
+
+#[test]
+fn a_bad_hour_is_told_of() {
+    let often = Job::new("often").cron("* * * * *").unwrap().run(|_| sleep(MINUTE / 2));
+    let outcome = Simulation::new([often, nightly()])
+        .nodes(2)
+        .latency(MINUTE / 600)
+        .losing(50)
+        .outage(10 * MINUTE, 10 * MINUTE)
+        .freeze(1, 30 * MINUTE, 2 * MINUTE)
+        .partition(0, 40 * MINUTE, MINUTE)
+        .deploy(1, 50 * MINUTE, MINUTE)
+        .step(0, 55 * MINUTE, SignedDuration::from_secs(3))
+        .run_for(60 * MINUTE);
+    outcome.assert_once_per_tick().assert_no_overlap().assert_nothing_silent();
+    assert!((5..=12).contains(&outcome.ticks_not_run("often")), "{:?}", outcome.records("often"));
+    assert!(outcome.runs("nightly").is_empty());
+}
+
+#[test]
+#[should_panic(expected = "ticks did not run")]
+fn a_job_that_takes_longer_than_its_period_is_found() {
+    let slow = Job::new("slow").cron("* * * * *").unwrap().run(|_| sleep(2 * MINUTE));
+    let _ = Simulation::new([slow]).run_for(10 * MINUTE).assert_every_tick_ran();
+}

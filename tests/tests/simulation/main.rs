@@ -1,0 +1,7 @@
+//! Fleets drawn from seeds: what is promised holds, and a seed tells all that happens.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+mod determinism;
+mod kit;
+mod seeds;
