@@ -68,7 +68,9 @@ fn when(random: &mut StdRng, place: &Place, end_at: u64) -> When {
             choosing(random, When::cron(format!("{second} * * * * *"), zone))
         }
         9 => {
-            let ms = i64::try_from(random.random_range(0..end_at)).unwrap_or(0) - 20_000;
+            // At any time, or late, when all has just been set right.
+            let from = if chance(random, 50) { 0 } else { end_at * 6 / 10 };
+            let ms = i64::try_from(random.random_range(from..end_at)).unwrap_or(0) - 20_000;
             let at = place.start + SignedDuration::from_millis(ms);
             // An occurrence is a whole millisecond, and so is this.
             When::Once(at)

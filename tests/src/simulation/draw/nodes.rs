@@ -8,10 +8,14 @@ use crate::simulation::plan::{Network, NodePlan};
 
 pub(super) fn draw(random: &mut StdRng, count: usize) -> Vec<NodePlan> {
     let mut nodes: Vec<_> = (0..count).map(|_| node(random)).collect();
-    if chance(random, 60)
-        && let Some(first) = nodes.first_mut()
-    {
-        *first = steady(random);
+    if chance(random, 60) {
+        if let Some(first) = nodes.first_mut() {
+            *first = steady(random);
+        }
+    } else if chance(random, 25) {
+        // All clocks are wrong alike, until they are set right.
+        let offset = random.random_range(-110_000..-20_000);
+        nodes.iter_mut().for_each(|node| node.offset_ms = offset + node.offset_ms % 1_000);
     }
     nodes
 }

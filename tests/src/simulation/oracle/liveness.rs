@@ -96,7 +96,8 @@ fn watch(
 /// Whether a node with a clock ahead moved the mark before it had been told the time.
 fn is_new(story: &Story<'_>, moved: &Move) -> bool {
     let young = moved.at < story.lives[moved.ask.life].up + 2_000_000;
-    young && story.since_start(moved.tick.at()) > moved.at
+    let splay = story.plan.jobs[moved.ask.job].splay_ms * 1_000;
+    young && story.since_start(moved.tick.at()) + splay > moved.at
 }
 
 fn seconds(at: u64) -> String {
