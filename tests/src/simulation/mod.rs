@@ -26,6 +26,7 @@
 //! the reply was lost and another node moved the mark before it asked again, is recorded by nobody.
 
 mod action;
+mod acts;
 mod disturbance;
 mod draw;
 mod event;
