@@ -1,7 +1,5 @@
 //! One line of the log of a simulated run.
 
-use std::fmt;
-
 use tidelock::{CancelReason, Occurrence, RunId, RunState, SkipReason};
 
 /// A node from its start to its end, counted over the whole fleet.
@@ -197,82 +195,4 @@ pub enum End {
     Panic,
     /// It was dropped unfinished.
     Dropped,
-}
-
-impl Event {
-    /// The line, with names for the numbers.
-    pub(crate) fn line(&self, lives: &[String], jobs: &[String]) -> String {
-        let name = |life: &Life| lives.get(*life).map_or("?", String::as_str);
-        let id = |job: &usize| jobs.get(*job).map_or("?", String::as_str);
-        let tick = |tick: &Option<Occurrence>| match tick {
-            Some(tick) => tick.at().strftime("%T%.f").to_string(),
-            None => "none".to_owned(),
-        };
-        let ask = |a: &Ask| {
-            format!("{} {} tick {} run {}", name(&a.life), id(&a.job), tick(&a.tick), Short(a.run))
-        };
-        let handler = |h: &Handler| {
-            let (life, job) = (name(&h.life), id(&h.job));
-            format!("{life} {job} tick {} run {} token {}", tick(&h.tick), Short(h.run), h.token)
-        };
-        let text = match &self.what {
-            What::Up(life) => format!("{} is up", name(life)),
-            What::Killed(life) => format!("{} is gone", name(life)),
-            What::Stopping(life) => format!("{} is told to shut down", name(life)),
-            What::Dropped(life) => format!("{}: its scheduler is dropped", name(life)),
-            What::Stopped { life, cancelled, still_running, unsaved } => format!(
-                "{} has shut down: {cancelled} cancelled, {still_running} still running, {unsaved} unsaved",
-                name(life)
-            ),
-            What::TasksLeft(life, count) => format!("{} has left {count} tasks", name(life)),
-            What::Frozen(life) => format!("{} stands still", name(life)),
-            What::Thawed(life) => format!("{} goes on", name(life)),
-            What::Cut(life) => format!("{} is cut off", name(life)),
-            What::Healed(life) => format!("{} reaches the backend", name(life)),
-            What::RecordsAway(life) => format!("{}: no records are taken", name(life)),
-            What::RecordsBack(life) => format!("{}: records are taken again", name(life)),
-            What::Stepped(seat, by) => format!("the clock of n{seat} is set by {by} ms"),
-            What::Calm => "all is healed".to_owned(),
-            What::Added(life, job) => format!("{} {} added", name(life), id(job)),
-            What::Removed(life, job) => format!("{} {} removed", name(life), id(job)),
-            What::Replaced(life, job) => format!("{} {} replaced", name(life), id(job)),
-            What::RunNow(life, job) => format!("{} {} is to run now", name(life), id(job)),
-            What::Asked(a) => format!("{} asked", ask(a)),
-            What::Heard(a, answer) => format!("{} hears {answer:?}", ask(a)),
-            What::Granted { ask: a, token, previous } => {
-                format!("    GRANTED {} token {token}, mark was {}", ask(a), tick(previous))
-            }
-            What::Consumed { ask: a, reason, blocked_by, previous } => {
-                let by = blocked_by.map_or(String::new(), |run| format!(" behind {}", Short(run)));
-                format!("    CONSUMED {} {reason:?}{by}, mark was {}", ask(a), tick(previous))
-            }
-            What::Released { life, job, run, token } => {
-                format!("    RELEASED {} {} run {} token {token}", name(life), id(job), Short(*run))
-            }
-            What::Saved { life, job, state, count } => {
-                format!("    SAVED {} {} {state} of {count} ticks", name(life), id(job))
-            }
-            What::Started(a) => format!("  > {} starts", ask(a)),
-            What::Finished { life, job, run, state } => {
-                format!("  > {} {} run {} ended: {state}", name(life), id(job), Short(*run))
-            }
-            What::Began(h) => format!("  > {} begins", handler(h)),
-            What::Worked(h, taken) => {
-                format!("  > {} works{}", handler(h), if *taken { "" } else { ", refused" })
-            }
-            What::Told(h, reason) => format!("  > {} is told: {reason}", handler(h)),
-            What::Ended(h, end) => format!("  > {} ends: {end:?}", handler(h)),
-        };
-        format!("{:>4}.{:06} {text}", self.at / 1_000_000, self.at % 1_000_000)
-    }
-}
-
-/// The first digits of a run id: enough to tell runs of one log apart.
-#[derive(Clone, Copy)]
-pub(crate) struct Short(pub(crate) RunId);
-
-impl fmt::Display for Short {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:08x}", self.0.get() >> 96)
-    }
 }

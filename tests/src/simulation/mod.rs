@@ -1,6 +1,32 @@
 //! A whole fleet, simulated from a seed.
+//!
+//! One seed is one run of several nodes with several jobs over a memory backend, in paused tokio
+//! time on one thread: the same seed gives the same log, to the byte. What goes wrong is drawn with
+//! it: clocks that are off, drift and are set; calls that are slow, lost, or answered to nobody;
+//! nodes that are cut off, freeze, die, are shut down; handlers that are long, fail, panic, block or
+//! do not heed; operators that run, remove and replace jobs.
+//!
+//! - [`Simulation`]: your own jobs on such a fleet, in a test of yours.
+//! - [`draw`] makes a [`Plan`] of a seed, [`play`] plays it, [`judge`] says what of the promise was
+//!   not kept, [`shrink`] looks for the shortest plan that goes wrong in the same way, [`sweep`]
+//!   does that for many seeds. The program `simulate` puts them together.
+//!
+//! ```
+//! use tidelock_tests::simulation::{Size, draw, judge, play};
+//!
+//! let plan = draw(4_711, Size::any().nodes(3).minutes(2));
+//! let trace = play(&plan);
+//! assert_eq!(judge(&plan, &trace), []);
+//! println!("{plan}\n{}", trace.text());
+//! ```
+//!
+//! The oracle knows nothing of the engine: it reads what nodes, handlers and backend did, the
+//! schedules, and the records at the end. What nobody can know it does not ask for: a node that
+//! died may have had a record in hand, and a tick whose skipping its node never heard of, because
+//! the reply was lost and another node moved the mark before it asked again, is recorded by nobody.
 
 mod action;
+mod acts;
 mod disturbance;
 mod draw;
 mod event;
@@ -17,6 +43,7 @@ mod shrink;
 mod stage;
 mod sweep;
 mod tap;
+mod timeline;
 mod when;
 
 pub use disturbance::{Disturbance, Planned};

@@ -16,7 +16,6 @@ mod fail_closed;
 mod field_reports_d;
 mod first_look;
 mod fleet;
-mod fleet_at_random;
 mod frozen;
 mod half_failed;
 mod hour_off;

@@ -12,20 +12,27 @@ use crate::simulation::when::When;
 
 const IDS: [&str; 8] = ["settle", "rates", "mail", "index", "backup", "prune", "report", "sync"];
 
-pub(super) fn draw(random: &mut StdRng, count: usize, place: &Place, end_at: u64) -> Vec<JobPlan> {
+pub(super) fn draw(
+    random: &mut StdRng,
+    count: usize,
+    place: &Place,
+    end_at: u64,
+    quiet: bool,
+) -> Vec<JobPlan> {
     (0..count)
         .map(|number| {
             let id = match IDS.get(number) {
                 Some(id) => (*id).to_owned(),
                 None => format!("job-{number}"),
             };
-            job(random, id, place, end_at)
+            let when =
+                if quiet { once(random, place, end_at) } else { when(random, place, end_at) };
+            job(random, id, when)
         })
         .collect()
 }
 
-fn job(random: &mut StdRng, id: String, place: &Place, end_at: u64) -> JobPlan {
-    let when = when(random, place, end_at);
+fn job(random: &mut StdRng, id: String, when: When) -> JobPlan {
     let ttl_ms = match one_of(random, &[300, 700, 1_000, 2_000, 3_000, 5_000, 9_000, 0]) {
         0 => None,
         ms => Some(ms),
@@ -67,12 +74,7 @@ fn when(random: &mut StdRng, place: &Place, end_at: u64) -> When {
             let second = random.random_range(0..60);
             choosing(random, When::cron(format!("{second} * * * * *"), zone))
         }
-        9 => {
-            let ms = i64::try_from(random.random_range(0..end_at)).unwrap_or(0) - 20_000;
-            let at = place.start + SignedDuration::from_millis(ms);
-            // An occurrence is a whole millisecond, and so is this.
-            When::Once(at)
-        }
+        9 => once(random, place, end_at),
         10 => When::Uneven(random.random_range(300..2_500)),
         _ => match place.hour {
             // Every few seconds of the hour that is left out or comes twice.
@@ -83,6 +85,13 @@ fn when(random: &mut StdRng, place: &Place, end_at: u64) -> When {
             None => When::cron("*/4 * * * * *", zone),
         },
     }
+}
+
+/// At any time, or late, when all has just been set right.
+fn once(random: &mut StdRng, place: &Place, end_at: u64) -> When {
+    let from = if chance(random, 50) { 0 } else { end_at * 8 / 10 };
+    let ms = i64::try_from(random.random_range(from..end_at)).unwrap_or(0) - 15_000;
+    When::Once(place.start + SignedDuration::from_millis(ms))
 }
 
 /// With a choice of its own for the hours in which the clocks change, at times.

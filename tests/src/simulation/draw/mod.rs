@@ -61,13 +61,15 @@ pub fn draw(seed: u64, size: Size) -> Plan {
     let count = size.jobs.unwrap_or_else(|| random.random_range(1..=6));
     let place = place::draw(random);
     let end_at = size.minutes * 60_000;
-    let jobs = jobs::draw(random, count, &place, end_at);
+    // Some fleets have next to nothing to do, and nothing wakes them but the ends of naps.
+    let quiet = chance(random, 4);
+    let jobs = jobs::draw(random, count, &place, end_at, quiet);
     // After the healing: a lock of a node that has died goes, the next tick comes, and some time
     // in which all has to be as it should.
     let slowest = jobs.iter().map(|job| job.lock_ttl_ms() + 25_000).max().unwrap_or(0);
     let heal_at = end_at.saturating_sub(slowest.min(end_at / 2));
     let clocks_right_at = heal_at.saturating_sub(31_000);
-    let nodes = nodes::draw(random, nodes);
+    let nodes = nodes::draw(random, nodes, quiet);
     let disturbances = disturbances::draw(random, &nodes, jobs.len(), clocks_right_at, heal_at);
     let blocking_ms = if random.random() { random.random_range(1..2_000) } else { 9_000 };
     Plan {

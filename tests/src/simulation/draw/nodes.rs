@@ -6,12 +6,16 @@ use rand::rngs::StdRng;
 use super::{chance, one_of};
 use crate::simulation::plan::{Network, NodePlan};
 
-pub(super) fn draw(random: &mut StdRng, count: usize) -> Vec<NodePlan> {
+pub(super) fn draw(random: &mut StdRng, count: usize, quiet: bool) -> Vec<NodePlan> {
     let mut nodes: Vec<_> = (0..count).map(|_| node(random)).collect();
-    if chance(random, 60)
-        && let Some(first) = nodes.first_mut()
-    {
-        *first = steady(random);
+    if !quiet && chance(random, 60) {
+        if let Some(first) = nodes.first_mut() {
+            *first = steady(random);
+        }
+    } else if quiet || chance(random, 25) {
+        // All clocks are wrong alike, until they are set right.
+        let offset = random.random_range(-110_000..-20_000);
+        nodes.iter_mut().for_each(|node| node.offset_ms = offset + node.offset_ms % 1_000);
     }
     nodes
 }
@@ -55,6 +59,11 @@ fn network(random: &mut StdRng) -> Network {
     let calm = Network { latency_ms, ..Network::default() };
     if chance(random, 40) {
         return calm;
+    }
+    if chance(random, 20) {
+        // What comes through is slow, and much does not.
+        let (slow_ms, lose_request) = (random.random_range(100..1_500), 300);
+        return Network { slow_reply: 500, slow_ms, lose_request, lose_reply: 150, ..calm };
     }
     Network {
         fail: one_of(random, &[0, 10, 50]),

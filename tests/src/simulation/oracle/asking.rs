@@ -1,15 +1,17 @@
-//! Who has stopped asks for nothing new, and neither does who has no such job.
+//! Who has stopped asks for nothing new, and neither does who has no such job; who asks again for
+//! what is theirs is told so.
 
 use std::collections::BTreeSet;
 
 use super::finding::{Finding, Promise};
 use super::story::Story;
-use crate::simulation::event::What;
+use crate::simulation::event::{Answered, What};
 
 pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
     let mut asked = BTreeSet::new();
     let mut stopped = BTreeSet::new();
     let mut removed = BTreeSet::new();
+    let mut movers = vec![None; story.trace.jobs.len()];
     for event in &story.trace.events {
         match event.what {
             What::Stopping(life) | What::Dropped(life) | What::Killed(life) => {
@@ -20,6 +22,13 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
             }
             What::Added(life, job) => {
                 removed.remove(&(life, job));
+            }
+            What::Granted { ask, .. } | What::Consumed { ask, .. } if ask.tick.is_some() => {
+                movers[ask.job] = Some(ask.run);
+            }
+            What::Heard(ask, Answered::Taken) if movers[ask.job] == Some(ask.run) => {
+                let text = format!("{ask:?} hears that others have taken what it has");
+                findings.push(Finding::new(Promise::NothingSilent, event.at, text));
             }
             What::Asked(ask) => {
                 let first = asked.insert(ask.run);

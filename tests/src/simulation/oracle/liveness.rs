@@ -4,7 +4,7 @@ use tidelock::{Misfire, SkipReason};
 
 use super::finding::{Finding, Promise};
 use super::story::{Move, Story};
-use crate::simulation::plan::NodePlan;
+use crate::simulation::plan::{JobPlan, NodePlan, Work};
 use crate::simulation::when::ticks;
 
 /// What nobody has to account for: timers of a millisecond, and the estimate of a clock.
@@ -15,6 +15,9 @@ const HELD_US: u64 = 1_600_000;
 
 /// After an outage: the longest wait for an answer, and the longest before the next try.
 const RECOVERY_US: u64 = 6_000_000;
+
+/// The longest that a backlog of short runs takes.
+const BACKLOG_US: u64 = 12_000_000;
 
 /// How far a clock is off at most when it has been set right.
 const RIGHT_US: u64 = 500_000;
@@ -60,10 +63,15 @@ fn watch(
 ) {
     let plan = &story.plan.jobs[job];
     let (splay, id) = (plan.splay_ms * 1_000, &story.trace.jobs[job]);
-    // A backlog is run in order, and what is new waits behind it.
-    if from >= to || matches!(plan.misfire, Misfire::All { .. }) {
+    if from >= to {
         return;
     }
+    // A backlog is run in order, and what is new waits behind it or passes it over.
+    let backlog = matches!(plan.misfire, Misfire::All { .. });
+    if backlog && (steady.is_some() || !is_short(plan)) {
+        return;
+    }
+    let slack = if backlog { slack + BACKLOG_US } else { slack };
     for tick in ticks(&story.schedules[job], story.instant(from), story.instant(to)) {
         let due = story.since_start(tick);
         let latest = due + splay + slack;
@@ -78,6 +86,7 @@ fn watch(
         let wrong = match taken {
             None => Some("nobody took it"),
             Some(moved) if moved.at > limit => Some("it was taken too late"),
+            Some(_) if backlog => None,
             Some(moved) if moved.tick.at() > tick && !is_new(story, moved) => {
                 Some("it was passed over")
             }
@@ -93,10 +102,20 @@ fn watch(
     }
 }
 
+/// Whether all runs of a job are short.
+fn is_short(plan: &JobPlan) -> bool {
+    let short = |work: &Work| match *work {
+        Work::Quick | Work::PanicsAtOnce => true,
+        Work::Steps(ms) | Work::Heeds(ms) | Work::Fails(ms) | Work::Panics(ms) => ms <= 1_000,
+    };
+    !plan.blocking && plan.work.iter().all(short)
+}
+
 /// Whether a node with a clock ahead moved the mark before it had been told the time.
 fn is_new(story: &Story<'_>, moved: &Move) -> bool {
-    let young = moved.at < story.lives[moved.ask.life].up + 2_000_000;
-    young && story.since_start(moved.tick.at()) > moved.at
+    let splay = story.plan.jobs[moved.ask.job].splay_ms * 1_000;
+    let untold = story.lives[moved.ask.life].heard.is_none_or(|at| at >= moved.at);
+    untold && story.since_start(moved.tick.at()) + splay > moved.at
 }
 
 fn seconds(at: u64) -> String {

@@ -87,13 +87,11 @@ fn mistaken(story: &Story<'_>, grant: &Grant, record: &Record) -> Option<&'stati
     (!fits).then_some("that is not what happened")
 }
 
-/// Whether a handler worked for as long as its timeout.
+/// Whether a run went on for as long as its timeout.
 fn took_its_time(timeout_ms: Option<u64>, run: &RunStory) -> bool {
-    match (timeout_ms, run.handler, run.end) {
-        (Some(timeout), Some((begin, _)), Some((end, how))) => {
-            // Blocking code is seen at its end alone.
-            end - begin + 2_000 >= timeout * 1_000 || (begin == end && how != End::Dropped)
-        }
+    match (timeout_ms, run.heard, run.end) {
+        // Blocking code that never came to its turn has no end.
+        (Some(timeout), Some((heard, _)), Some((end, _))) => end - heard + 2_000 >= timeout * 1_000,
         _ => true,
     }
 }

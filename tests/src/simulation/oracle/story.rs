@@ -58,7 +58,8 @@ pub(super) struct RunStory {
 #[derive(Default)]
 pub(super) struct LifeStory {
     pub(super) seat: usize,
-    pub(super) up: u64,
+    /// When it first had an answer about a tick.
+    pub(super) heard: Option<u64>,
     /// When it was told to stop, or its scheduler was dropped.
     pub(super) stopping: Option<u64>,
     pub(super) dropped: bool,
@@ -116,7 +117,10 @@ impl<'a> Story<'a> {
                     grant.released = grant.released.or(Some(at));
                 }
             }
-            What::Up(life) => self.lives[life].up = at,
+            What::Heard(ask, answer) if answer != Answered::Failed => {
+                let life = &mut self.lives[ask.life];
+                life.heard = life.heard.or(Some(at));
+            }
             What::Stopping(life) => self.lives[life].stopping = Some(at),
             What::Dropped(life) => {
                 (self.lives[life].stopping, self.lives[life].dropped) = (Some(at), true);
