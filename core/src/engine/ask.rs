@@ -26,7 +26,10 @@ impl Core {
         let mut asking = self.asking(due, tick);
         let mut backoff = Backoff::quick();
         loop {
-            self.own_runs_ended(&asking.due.job.id).await;
+            // What was sent is settled first, whatever ends meanwhile.
+            if asking.unknown.is_none() {
+                self.own_runs_ended(&asking.due.job.id).await;
+            }
             let worth = self.is_worth(&asking);
             if !self.may_ask(&asking, worth) {
                 return self.give_up(&asking);
