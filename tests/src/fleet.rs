@@ -167,7 +167,7 @@ impl Seen {
 }
 
 /// The ticks that records tell of, in milliseconds.
-fn ticks_told_of(records: &[Record], every: Duration) -> BTreeSet<i64> {
+pub(crate) fn ticks_told_of(records: &[Record], every: Duration) -> BTreeSet<i64> {
     let step = usize::try_from(every.as_millis()).expect("a step");
     let mut told = BTreeSet::new();
     for record in records {

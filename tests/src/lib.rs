@@ -7,6 +7,8 @@
 //!   a seed; its [`Link`] cuts the node off.
 //! - [`NodeSpawner`]: freezes or kills a node whole.
 //! - [`fleet`]: whole nodes in real time over a real server, and checks of what they did.
+//! - `servers`, `live` and `processes` (features `redis` and `etcd`): real servers for tests, short
+//!   words for what tests ask of them, and nodes as processes that are killed.
 //! - [`TestClock`]: a clock with skew, drift and steps, over tokio's time.
 
 pub mod conformance;

@@ -6,8 +6,9 @@ use tidelock::{Backend, BackendError, Job, Scheduler};
 use tidelock_etcd::{EtcdBackend, EtcdBackendBuilder};
 use tidelock_tests::servers::namespace;
 
+pub(crate) use tidelock_tests::fleet::Seen;
 pub(crate) use tidelock_tests::live::{
-    TTL, Watch, ask, assert_taken, begin, finish, granted, held, history, job, ms, record,
+    TTL, ask, assert_taken, begin, finish, granted, held, history, job, ms, record,
 };
 
 /// So long a test waits for what has to come.

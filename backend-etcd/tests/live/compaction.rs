@@ -5,7 +5,7 @@ use tidelock_tests::servers::{EtcdServer, EtcdSettings, json_text};
 use tokio::time::sleep;
 
 use crate::bench::{
-    PATIENCE, Watch, ask, assert_taken, at, finish, granted, history, ms, shut_down, two_nodes,
+    PATIENCE, Seen, ask, assert_taken, at, finish, granted, history, ms, shut_down, two_nodes,
 };
 
 /// Forgets all revisions but the last.
@@ -20,27 +20,28 @@ fn compact(server: &EtcdServer) {
 #[tokio::test]
 async fn compaction_every_few_ticks_is_not_noticed() {
     let server = EtcdServer::start(EtcdSettings::new());
-    let watch = Watch::new();
+    let seen = Seen::default();
     let (backend, nodes) = two_nodes(&server.endpoints(), || {
         vec![
-            watch.job("job", "* * * * * *", ms(3_000), ms(1_500)),
-            watch.job("quick", "* * * * * *", ms(3_000), ms(20)),
+            seen.job("job", "* * * * * *", ms(3_000), ms(1_500)),
+            seen.job("quick", "* * * * * *", ms(3_000), ms(20)),
         ]
     })
     .await;
     for _ in 0..6 {
-        watch.next("quick", 1, PATIENCE).await;
+        seen.next("quick", 1, PATIENCE).await;
         compact(&server);
         sleep(ms(300)).await;
         compact(&server);
     }
     shut_down(nodes).await;
-    watch.assert_once();
+    seen.assert_once_and_apart();
     for name in ["job", "quick"] {
-        let states = watch.states(&backend, name).await;
+        let states = seen.states(&backend, name).await;
         assert!(states.iter().all(|state| *state == RunState::Succeeded), "{states:?}");
     }
-    let ticks: Vec<_> = watch.runs("quick").iter().map(|ran| ran.tick.unwrap()).collect();
+    let ticks: Vec<_> =
+        seen.of("quick").iter().map(|ran| ran.tick.unwrap().as_millisecond()).collect();
     assert!(ticks.windows(2).all(|two| two[1] - two[0] == 1_000), "{ticks:?}");
 }
 

@@ -7,7 +7,7 @@ use tidelock_tests::servers::{EtcdServer, EtcdSettings, json_text};
 use tokio::time::sleep;
 
 use crate::bench::{
-    PATIENCE, TTL, Watch, ask, at, begin, finish, granted, held, history, ms, record, two_nodes,
+    PATIENCE, Seen, TTL, ask, at, begin, finish, granted, held, history, ms, record, two_nodes,
 };
 
 /// As when the quota is reached, and as when an operator has made room.
@@ -52,33 +52,33 @@ async fn a_full_server_grants_nothing_and_lets_runs_end() {
 #[tokio::test]
 async fn runs_that_end_while_the_server_is_full_have_their_records_later() {
     let server = EtcdServer::start(EtcdSettings::new());
-    let watch = Watch::new();
+    let seen = Seen::default();
     let ttl = Duration::from_secs(3);
     let (backend, nodes) = two_nodes(&server.endpoints(), || {
         vec![
-            watch.job("job", "* * * * * *", ttl, ms(1_500)),
-            watch.job("quick", "* * * * * *", ttl, ms(50)),
+            seen.job("job", "* * * * * *", ttl, ms(1_500)),
+            seen.job("quick", "* * * * * *", ttl, ms(50)),
         ]
     })
     .await;
-    watch.next("job", 1, PATIENCE).await;
-    watch.next("quick", 1, PATIENCE).await;
+    seen.next("job", 1, PATIENCE).await;
+    seen.next("quick", 1, PATIENCE).await;
     set_full(&server, true);
     sleep(ms(200)).await;
-    let ran = watch.runs("quick").len();
+    let ran = seen.of("quick").len();
     sleep(ms(3_000)).await;
-    assert_eq!(watch.runs("quick").len(), ran, "granted on a full server");
+    assert_eq!(seen.of("quick").len(), ran, "granted on a full server");
     assert!(!held(&backend).await, "the lock is given back all the same");
     set_full(&server, false);
-    watch.next("quick", 2, PATIENCE).await;
-    watch.next("job", 1, PATIENCE).await;
+    seen.next("quick", 2, PATIENCE).await;
+    seen.next("job", 1, PATIENCE).await;
     sleep(ms(500)).await;
     for node in nodes {
         let _ = node.shutdown(ms(5_000)).await;
     }
-    watch.assert_once();
+    seen.assert_once_and_apart();
     for name in ["job", "quick"] {
-        let states = watch.states(&backend, name).await;
+        let states = seen.states(&backend, name).await;
         assert!(states.iter().all(|state| *state == RunState::Succeeded), "{states:?}");
     }
 }

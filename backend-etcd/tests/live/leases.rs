@@ -7,7 +7,7 @@ use tidelock_tests::servers::{EtcdCluster, EtcdServer, EtcdSettings};
 use tokio::time::{Instant, sleep};
 
 use crate::bench::{
-    PATIENCE, Watch, ask, assert_taken, at, begin, finish, granted, held, history, ms, named, node,
+    PATIENCE, Seen, ask, assert_taken, at, begin, finish, granted, held, history, ms, named, node,
     two_nodes,
 };
 use tidelock_tests::servers::namespace;
@@ -29,31 +29,31 @@ fn revoke_all(server: &EtcdServer) {
 #[tokio::test]
 async fn a_lease_revoked_by_hand_is_noticed_within_a_renewal_period() {
     let server = EtcdServer::start(EtcdSettings::new());
-    let watch = Watch::new();
+    let seen = Seen::default();
     let ttl = Duration::from_secs(6); // renewed each 2 s
     let (backend, nodes) = two_nodes(&server.endpoints(), || {
         vec![
-            watch.job("job", "* * * * * *", ttl, Duration::from_secs(60)),
-            watch.job("quick", "* * * * * *", ttl, ms(50)),
+            seen.job("job", "* * * * * *", ttl, Duration::from_secs(60)),
+            seen.job("quick", "* * * * * *", ttl, ms(50)),
         ]
     })
     .await;
-    let first = watch.next("job", 1, PATIENCE).await;
+    let first = seen.next("job", 1, PATIENCE).await;
     sleep(ms(500)).await;
     revoke_all(&server);
     let revoked = Instant::now();
-    let second = watch.next("job", 1, PATIENCE).await;
-    let dropped = watch.runs("job")[0].to.unwrap_or(second.from);
+    let second = seen.next("job", 1, PATIENCE).await;
+    let dropped = seen.of("job")[0].ended.unwrap_or(second.at);
     assert!(dropped - revoked < ms(2_500), "{:?}", dropped - revoked);
     assert_ne!(first.tick, second.tick);
-    watch.next("quick", 2, PATIENCE).await;
+    seen.next("quick", 2, PATIENCE).await;
     for node in nodes {
         let _ = node.shutdown(ms(100)).await;
     }
-    let states = watch.states(&backend, "job").await;
+    let states = seen.states(&backend, "job").await;
     // Whoever came next found the first run open and closed it; its own word stands all the same.
     assert_eq!(states, [RunState::LockLost, RunState::Cancelled]);
-    let states = watch.states(&backend, "quick").await;
+    let states = seen.states(&backend, "quick").await;
     assert!(states.iter().all(|state| *state == RunState::Succeeded), "{states:?}");
 }
 
@@ -124,17 +124,17 @@ async fn a_dead_holders_lock_ends_within_two_ttls_whatever_the_leader_does() {
 #[tokio::test]
 async fn a_node_that_lost_its_lease_while_nothing_was_due_runs_the_next_tick() {
     let server = EtcdServer::start(EtcdSettings::new());
-    let watch = Watch::new();
-    let jobs = [watch.job("job", "*/2 * * * * *", ms(3_000), ms(50))];
+    let seen = Seen::default();
+    let jobs = [seen.job("job", "*/2 * * * * *", ms(3_000), ms(50))];
     let name = namespace();
     let node = node(named(&name, &server.endpoints()), jobs).await;
     for _ in 0..3 {
-        watch.next("job", 1, ms(4_500)).await;
+        seen.next("job", 1, ms(4_500)).await;
         sleep(ms(300)).await;
         revoke_all(&server);
     }
     crate::bench::shut_down([node]).await;
-    watch.assert_once();
-    let states = watch.states(&named(&name, &server.endpoints()), "job").await;
+    seen.assert_once_and_apart();
+    let states = seen.states(&named(&name, &server.endpoints()), "job").await;
     assert_eq!(states, [RunState::Succeeded; 3]);
 }

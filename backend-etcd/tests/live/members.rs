@@ -6,80 +6,85 @@ use tidelock::{Job, RunState};
 use tidelock_tests::servers::{EtcdCluster, EtcdSettings};
 use tokio::time::sleep;
 
-use crate::bench::{PATIENCE, Watch, ms, shut_down, two_nodes};
+use crate::bench::{PATIENCE, Seen, ms, shut_down, two_nodes};
 
 /// Two jobs of each second: one whose runs take longer than what happens to the members, so that
 /// it is renewed meanwhile, and one that is quick.
-fn jobs(watch: &Watch) -> Vec<Job> {
+fn jobs(seen: &Seen) -> Vec<Job> {
     let (ttl, every) = (Duration::from_secs(6), "* * * * * *");
-    vec![watch.job("job", every, ttl, ms(2_500)), watch.job("quick", every, ttl, ms(50))]
+    vec![seen.job("job", every, ttl, ms(2_500)), seen.job("quick", every, ttl, ms(50))]
 }
 
 /// Lets two nodes run their jobs while `happens` to the cluster, and looks at what came of it.
-async fn runs_go_on(happens: impl AsyncFnOnce(&EtcdCluster)) -> Watch {
+async fn runs_go_on(happens: impl AsyncFnOnce(&EtcdCluster)) -> Seen {
     let cluster = EtcdCluster::start(EtcdSettings::new());
-    let watch = Watch::new();
-    let (backend, nodes) = two_nodes(&cluster.endpoints(), || jobs(&watch)).await;
-    watch.next("quick", 1, PATIENCE).await;
-    watch.next("job", 1, PATIENCE).await;
+    let seen = Seen::default();
+    let (backend, nodes) = two_nodes(&cluster.endpoints(), || jobs(&seen)).await;
+    seen.next("quick", 1, PATIENCE).await;
+    seen.next("job", 1, PATIENCE).await;
     happens(&cluster).await;
-    watch.next("job", 1, PATIENCE).await;
+    seen.next("job", 1, PATIENCE).await;
     shut_down(nodes).await;
-    watch.assert_once();
+    seen.assert_once_and_apart();
     for name in ["job", "quick"] {
-        let states = watch.states(&backend, name).await;
+        let states = seen.states(&backend, name).await;
         assert!(states.iter().all(|state| *state == RunState::Succeeded), "{states:?}");
     }
-    watch
+    seen
 }
 
 /// How many seconds of the quick job's time went by without a run.
-fn missing(watch: &Watch) -> i64 {
-    let ticks: Vec<i64> = watch.runs("quick").iter().filter_map(|ran| ran.tick).collect();
+fn missing(seen: &Seen) -> i64 {
+    let ticks: Vec<i64> = seen
+        .of("quick")
+        .iter()
+        .filter_map(|ran| ran.tick)
+        .map(|tick| tick.as_millisecond())
+        .collect();
     let (first, last) = (ticks.iter().min().unwrap(), ticks.iter().max().unwrap());
     (last - first) / 1_000 + 1 - i64::try_from(ticks.len()).unwrap()
 }
 
 #[tokio::test]
 async fn a_member_that_is_killed_costs_no_run_and_no_tick() {
-    let watch = runs_go_on(async |cluster| {
+    let seen = runs_go_on(async |cluster| {
         let follower = (cluster.leader() + 1) % 3;
         cluster.member(follower).kill();
         sleep(ms(2_000)).await;
         cluster.restart();
     });
-    assert_eq!(missing(&watch.await), 0);
+    assert_eq!(missing(&seen.await), 0);
 }
 
 #[tokio::test]
 async fn a_leader_that_is_killed_costs_no_run_and_few_ticks() {
-    let watch = runs_go_on(async |cluster| {
+    let seen = runs_go_on(async |cluster| {
         cluster.member(cluster.leader()).kill();
         sleep(ms(2_000)).await;
         cluster.restart();
     });
     // Until the others have elected one, nothing is granted.
-    assert!(missing(&watch.await) <= 4);
+    assert!(missing(&seen.await) <= 4);
 }
 
 #[tokio::test]
 async fn a_leader_that_is_frozen_costs_no_run_and_few_ticks() {
-    let watch = runs_go_on(async |cluster| {
+    let seen = runs_go_on(async |cluster| {
         let leader = cluster.leader();
         cluster.member(leader).freeze();
         sleep(ms(3_000)).await;
         cluster.member(leader).thaw();
     });
-    assert!(missing(&watch.await) <= 4);
+    assert!(missing(&seen.await) <= 4);
 }
 
 #[tokio::test]
 async fn a_leader_that_is_moved_again_and_again_costs_nothing() {
-    let watch = runs_go_on(async |cluster| {
+    let seen = runs_go_on(async |cluster| {
         for _ in 0..4 {
             cluster.move_leader((cluster.leader() + 1) % 3);
             sleep(ms(500)).await;
         }
     });
-    assert_eq!(missing(&watch.await), 0);
+    assert_eq!(missing(&seen.await), 0);
 }

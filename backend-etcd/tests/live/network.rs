@@ -10,7 +10,7 @@ use tidelock_tests::servers::{EtcdServer, Proxy, Way, namespace};
 use tokio::time::{Instant, sleep};
 
 use crate::bench::{
-    PATIENCE, TTL, Watch, ask, assert_taken, at, begin, finish, fresh, granted, held, history, job,
+    PATIENCE, Seen, TTL, ask, assert_taken, at, begin, finish, fresh, granted, held, history, job,
     ms, named, node, record, shut_down, until_told,
 };
 
@@ -112,12 +112,12 @@ async fn an_answer_that_was_lost_again_and_again_is_found_out_in_the_end() {
 #[tokio::test]
 async fn a_network_that_loses_replies_repeats_no_tick_and_loses_no_record() {
     let server = EtcdServer::shared_here();
-    let (name, watch) = (namespace(), Watch::new());
+    let (name, seen) = (namespace(), Seen::default());
     let (mut proxies, mut nodes) = (Vec::new(), Vec::new());
     for _ in 0..2 {
         let proxy = Proxy::to(server.address()).await;
         let jobs = [("job", 700), ("quick", 20)]
-            .map(|(job, takes)| watch.job(job, "* * * * * *", Duration::from_secs(3), ms(takes)));
+            .map(|(job, takes)| seen.job(job, "* * * * * *", Duration::from_secs(3), ms(takes)));
         nodes.push(node(named(&name, &[proxy.endpoint()]), jobs).await);
         proxies.push(proxy);
     }
@@ -130,12 +130,12 @@ async fn a_network_that_loses_replies_repeats_no_tick_and_loses_no_record() {
         }
     }
     proxies.iter().for_each(|proxy| proxy.cut_replies(0));
-    watch.next("job", 1, PATIENCE).await;
+    seen.next("job", 1, PATIENCE).await;
     shut_down(nodes).await;
-    watch.assert_once();
+    seen.assert_once_and_apart();
     assert!(cut > 10, "only {cut} replies were cut");
     for job in ["job", "quick"] {
-        let states = watch.states(&named(&name, &server.endpoints()), job).await;
+        let states = seen.states(&named(&name, &server.endpoints()), job).await;
         assert!(states.len() > 3, "{states:?}");
         assert!(states.iter().all(|state| *state == RunState::Succeeded), "{states:?}");
     }

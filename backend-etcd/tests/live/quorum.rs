@@ -6,22 +6,22 @@ use tidelock::{LockBackend, RunState};
 use tidelock_tests::servers::{EtcdCluster, EtcdSettings};
 use tokio::time::{Instant, sleep};
 
-use crate::bench::{PATIENCE, TTL, Watch, ask, begin, granted, history, ms, shut_down, two_nodes};
+use crate::bench::{PATIENCE, Seen, TTL, ask, begin, granted, history, ms, shut_down, two_nodes};
 
 #[tokio::test]
 async fn without_a_majority_nothing_runs_and_with_it_all_goes_on() {
     let cluster = EtcdCluster::start(EtcdSettings::new());
-    let watch = Watch::new();
+    let seen = Seen::default();
     let ttl = Duration::from_secs(3);
     let (backend, nodes) = two_nodes(&cluster.endpoints(), || {
         vec![
-            watch.job("job", "* * * * * *", ttl, Duration::from_secs(60)),
-            watch.job("quick", "* * * * * *", ttl, ms(50)),
+            seen.job("job", "* * * * * *", ttl, Duration::from_secs(60)),
+            seen.job("quick", "* * * * * *", ttl, ms(50)),
         ]
     })
     .await;
-    watch.next("job", 1, PATIENCE).await;
-    watch.next("quick", 1, PATIENCE).await;
+    seen.next("job", 1, PATIENCE).await;
+    seen.next("quick", 1, PATIENCE).await;
     let (leader, lease) = (cluster.leader(), granted(&backend, &ask("another", 1)).await.lease);
     let lost = Instant::now();
     cluster.member(leader).kill();
@@ -29,7 +29,7 @@ async fn without_a_majority_nothing_runs_and_with_it_all_goes_on() {
 
     // What was asked before may still have been answered.
     sleep(ms(500)).await;
-    let ran = watch.runs("quick").len();
+    let ran = seen.of("quick").len();
     while lost.elapsed() < ms(4_000) {
         let asked = Instant::now();
         let error = begin(&backend, &ask("another", 2)).await.unwrap_err();
@@ -39,38 +39,38 @@ async fn without_a_majority_nothing_runs_and_with_it_all_goes_on() {
         assert!(backend.renew(&lease, TTL).await.unwrap_err().is_retryable());
         assert!(asked.elapsed() < ms(2_500), "{:?}", asked.elapsed());
     }
-    assert_eq!(watch.runs("quick").len(), ran, "granted by whom?");
-    let dropped = watch.runs("job")[0].to.expect("dropped by the node's own clock");
+    assert_eq!(seen.of("quick").len(), ran, "granted by whom?");
+    let dropped = seen.of("job")[0].ended.expect("dropped by the node's own clock");
     assert!(dropped - lost < ttl, "{:?}", dropped - lost);
 
     cluster.restart();
-    watch.next("quick", 2, PATIENCE).await;
-    watch.until("job", 2, PATIENCE).await;
+    seen.next("quick", 2, PATIENCE).await;
+    seen.until("job", 2, PATIENCE).await;
     for node in nodes {
         let _ = node.shutdown(ms(100)).await;
     }
-    watch.assert_once();
-    assert_eq!(watch.states(&backend, "job").await, [RunState::LockLost, RunState::Cancelled]);
-    let states = watch.states(&backend, "quick").await;
+    seen.assert_once_and_apart();
+    assert_eq!(seen.states(&backend, "job").await, [RunState::LockLost, RunState::Cancelled]);
+    let states = seen.states(&backend, "quick").await;
     assert!(states.iter().all(|state| *state == RunState::Succeeded), "{states:?}");
 }
 
 #[tokio::test]
 async fn a_cluster_that_was_off_as_a_whole_has_kept_everything() {
     let cluster = EtcdCluster::start(EtcdSettings::new());
-    let watch = Watch::new();
+    let seen = Seen::default();
     let (backend, nodes) = two_nodes(&cluster.endpoints(), || {
-        vec![watch.job("job", "* * * * * *", Duration::from_secs(6), ms(300))]
+        vec![seen.job("job", "* * * * * *", Duration::from_secs(6), ms(300))]
     })
     .await;
-    watch.next("job", 2, PATIENCE).await;
+    seen.next("job", 2, PATIENCE).await;
     (0..3).for_each(|number| cluster.member(number).kill());
     sleep(ms(1_000)).await;
     cluster.restart();
-    watch.next("job", 2, PATIENCE).await;
+    seen.next("job", 2, PATIENCE).await;
     shut_down(nodes).await;
-    watch.assert_once();
-    let states = watch.states(&backend, "job").await;
+    seen.assert_once_and_apart();
+    let states = seen.states(&backend, "job").await;
     assert!(states.iter().all(|state| *state == RunState::Succeeded), "{states:?}");
-    assert!(history(&backend).await.len() >= watch.runs("job").len());
+    assert!(history(&backend).await.len() >= seen.of("job").len());
 }

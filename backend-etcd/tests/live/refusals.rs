@@ -4,7 +4,7 @@ use tidelock::{ErrorKind, Job, RunState};
 use tidelock_tests::servers::{EtcdServer, base64, namespace};
 
 use crate::bench::{
-    PATIENCE, TTL, Watch, ask, begin, finish, granted, history, ms, named, node, shut_down,
+    PATIENCE, Seen, TTL, ask, begin, finish, granted, history, ms, named, node, shut_down,
 };
 
 fn put(server: &EtcdServer, key: &str, value: &str) {
@@ -36,15 +36,16 @@ async fn entries_that_make_no_sense_are_errors_and_no_other_jobs() {
 #[tokio::test]
 async fn a_job_whose_entries_make_no_sense_delays_no_other() {
     let server = EtcdServer::shared_here();
-    let (name, watch) = (namespace(), Watch::new());
+    let (name, seen) = (namespace(), Seen::default());
     put(server, &format!("tidelock/{name}/spoilt/lock"), "garbage");
     put(server, &format!("tidelock/{name}/spoilt/mark/999999999999999"), "garbage");
-    let jobs = ["job", "spoilt"].map(|job| watch.job(job, "* * * * * *", TTL, ms(20)));
+    let jobs = ["job", "spoilt"].map(|job| seen.job(job, "* * * * * *", TTL, ms(20)));
     let node = node(named(&name, &server.endpoints()), jobs).await;
-    watch.next("job", 3, PATIENCE).await;
+    seen.next("job", 3, PATIENCE).await;
     shut_down([node]).await;
-    assert!(watch.runs("spoilt").is_empty());
-    let ticks: Vec<_> = watch.runs("job").iter().map(|ran| ran.tick.unwrap()).collect();
+    assert!(seen.of("spoilt").is_empty());
+    let ticks: Vec<_> =
+        seen.of("job").iter().map(|ran| ran.tick.unwrap().as_millisecond()).collect();
     assert!(ticks.windows(2).all(|two| two[1] - two[0] == 1_000), "{ticks:?}");
 }
 
@@ -66,20 +67,20 @@ async fn an_entry_that_is_no_record_hides_no_other() {
 #[tokio::test]
 async fn an_error_of_two_megabytes_is_cut_and_its_record_stored() {
     let server = EtcdServer::shared_here();
-    let (name, watch) = (namespace(), Watch::new());
+    let (name, seen) = (namespace(), Seen::default());
     let long = {
-        let watch = watch.clone();
+        let seen = seen.clone();
         let job = Job::new("job").cron("* * * * * *").unwrap();
         job.run(move |run| {
-            drop(watch.begins(&run));
+            drop(seen.starts(&run));
             async { Err::<(), _>("é".repeat(1024 * 1024)) }
         })
     };
     let node = node(named(&name, &server.endpoints()), [long]).await;
-    watch.next("job", 2, PATIENCE).await;
+    seen.next("job", 2, PATIENCE).await;
     shut_down([node]).await;
     let backend = named(&name, &server.endpoints());
-    let states = watch.states(&backend, "job").await;
+    let states = seen.states(&backend, "job").await;
     assert!(states.iter().all(|state| *state == RunState::Failed), "{states:?}");
     for record in history(&backend).await {
         let error = record.error().unwrap();

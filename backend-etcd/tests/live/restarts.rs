@@ -7,7 +7,7 @@ use tidelock_tests::servers::{EtcdServer, EtcdSettings, namespace};
 use tokio::time::{Instant, sleep};
 
 use crate::bench::{
-    PATIENCE, Watch, ask, assert_taken, at, begin, finish, granted, history, job, ms, named, node,
+    PATIENCE, Seen, ask, assert_taken, at, begin, finish, granted, history, job, ms, named, node,
     shut_down, until_told,
 };
 
@@ -66,20 +66,20 @@ async fn a_frozen_server_has_done_what_it_did_not_answer() {
 #[tokio::test]
 async fn a_server_away_for_less_than_the_ttl_costs_a_run_nothing() {
     let server = EtcdServer::start(EtcdSettings::new());
-    let (name, watch) = (namespace(), Watch::new());
-    let work = watch.job("job", "*/2 * * * * *", Duration::from_secs(6), ms(3_000));
+    let (name, seen) = (namespace(), Seen::default());
+    let work = seen.job("job", "*/2 * * * * *", Duration::from_secs(6), ms(3_000));
     let node = node(named(&name, &server.endpoints()), [work]).await;
-    watch.next("job", 1, PATIENCE).await;
+    seen.next("job", 1, PATIENCE).await;
     server.kill();
     sleep(ms(1_000)).await;
     server.restart();
-    watch.next("job", 1, PATIENCE).await;
+    seen.next("job", 1, PATIENCE).await;
     server.freeze();
     sleep(ms(1_500)).await;
     server.thaw();
     shut_down([node]).await;
-    watch.assert_once();
-    let states = watch.states(&named(&name, &server.endpoints()), "job").await;
+    seen.assert_once_and_apart();
+    let states = seen.states(&named(&name, &server.endpoints()), "job").await;
     assert!(states.iter().all(|state| *state == RunState::Succeeded), "{states:?}");
 }
 
@@ -87,22 +87,22 @@ async fn a_server_away_for_less_than_the_ttl_costs_a_run_nothing() {
 #[tokio::test]
 async fn a_server_away_for_longer_than_the_ttl_costs_the_lock_and_no_record() {
     let server = EtcdServer::start(EtcdSettings::new());
-    let (name, watch) = (namespace(), Watch::new());
+    let (name, seen) = (namespace(), Seen::default());
     let ttl = Duration::from_secs(3);
-    let work = watch.job("job", "* * * * * *", ttl, Duration::from_secs(60));
+    let work = seen.job("job", "* * * * * *", ttl, Duration::from_secs(60));
     let node = node(named(&name, &server.endpoints()), [work]).await;
-    let first = watch.next("job", 1, PATIENCE).await;
+    let first = seen.next("job", 1, PATIENCE).await;
     sleep(ms(1_500)).await;
     server.kill();
     let killed = Instant::now();
     sleep(ms(4_000)).await;
-    let dropped = watch.runs("job")[0].to.expect("dropped by the node's own clock");
+    let dropped = seen.of("job")[0].ended.expect("dropped by the node's own clock");
     assert!(dropped - killed < ttl, "{:?}", dropped - killed);
     server.restart();
-    let second = watch.next("job", 1, PATIENCE).await;
+    let second = seen.next("job", 1, PATIENCE).await;
     assert_ne!(first.tick, second.tick);
     let _ = node.shutdown(ms(100)).await;
-    watch.assert_once();
-    let states = watch.states(&named(&name, &server.endpoints()), "job").await;
+    seen.assert_once_and_apart();
+    let states = seen.states(&named(&name, &server.endpoints()), "job").await;
     assert_eq!(states, [RunState::LockLost, RunState::Cancelled]);
 }

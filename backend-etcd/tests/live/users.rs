@@ -11,7 +11,7 @@ use tidelock_tests::servers::{
 use tokio::time::{Instant, sleep};
 
 use crate::bench::{
-    PATIENCE, TTL, Watch, ask, begin, finish, fresh, granted, history, ms, node, shut_down,
+    PATIENCE, Seen, TTL, ask, begin, finish, fresh, granted, history, ms, node, shut_down,
 };
 
 /// A server that asks for passwords.
@@ -54,19 +54,19 @@ fn words(error: &dyn Error) -> String {
 #[tokio::test]
 async fn ticks_run_after_the_token_has_expired() {
     let server = guarded(brief_tokens("1"));
-    let (name, watch) = (namespace(), Watch::new());
+    let (name, seen) = (namespace(), Seen::default());
     let jobs = [
-        watch.job("job", "*/3 * * * * *", Duration::from_secs(60), ms(50)),
+        seen.job("job", "*/3 * * * * *", Duration::from_secs(60), ms(50)),
         // One whose renewals, and whose end, come after it.
-        watch.job("long", "*/3 * * * * *", Duration::from_secs(12), ms(2_500)),
+        seen.job("long", "*/3 * * * * *", Duration::from_secs(12), ms(2_500)),
     ];
     let node = node(as_root(&name, &server), jobs).await;
-    watch.next("job", 2, PATIENCE).await;
+    seen.next("job", 2, PATIENCE).await;
     sleep(ms(2_700)).await;
     shut_down([node]).await;
-    watch.assert_once();
+    seen.assert_once_and_apart();
     for name_of_job in ["job", "long"] {
-        let states = watch.states(&as_root(&name, &server), name_of_job).await;
+        let states = seen.states(&as_root(&name, &server), name_of_job).await;
         assert!(states.len() >= 2, "{states:?}");
         assert!(states.iter().all(|state| *state == RunState::Succeeded), "{states:?}");
     }
@@ -142,15 +142,15 @@ async fn a_wrong_password_is_denied_at_once_and_never_shown() {
     let error = begin(&nobody, &ask("job", 1)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Denied, "{error:?}");
     // And it does not try for ever: nothing is asked while nothing is due.
-    let watch = Watch::new();
-    let job = watch.job("job", "* * * * * *", TTL, ms(10));
+    let seen = Seen::default();
+    let job = seen.job("job", "* * * * * *", TTL, ms(10));
     let before = server.received("Authenticate");
     let node = node(lazy, [job]).await;
     sleep(ms(2_500)).await;
     let _ = node.shutdown(ms(100)).await;
     let tried = server.received("Authenticate") - before;
     assert!((1..60).contains(&tried), "{tried} times");
-    assert!(watch.runs("job").is_empty());
+    assert!(seen.of("job").is_empty());
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 //! Functions panic where a test could not go on. Requests are for the job `job` unless they say
 //! otherwise.
 
-mod watch;
+mod seen;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,8 +15,6 @@ use tidelock::{
     Holder, JobId, Lease, LockBackend, LockKey, NodeId, Occurrence, Record, RecordQuery,
     RecordStore, RunId, RunState, SystemClock,
 };
-
-pub use watch::{Ran, Watch};
 
 /// A TTL that no test outlives.
 pub const TTL: Duration = Duration::from_secs(30);

@@ -1,9 +1,12 @@
 //! What processes printed against what the records say.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use tidelock::{Record, RunState};
+
+use crate::fleet::ticks_told_of;
 
 /// How it went, for who reads the test's output.
 #[derive(Debug)]
@@ -90,26 +93,12 @@ pub(super) fn settle(
             other => panic!("run {run} is {other} (seed {seed})"),
         }
     }
-    let (ticks, silent) = silent(records);
+    let told = ticks_told_of(records, Duration::from_secs(1));
+    let first = *told.first().expect("a record of a tick");
+    let last = *told.last().expect("a record of a tick");
+    let ticks = (first..=last).step_by(1_000);
+    let silent: Vec<_> = ticks.clone().filter(|tick| !told.contains(tick)).collect();
     // The reason of a tick that a killed node had skipped dies with it: the mark alone knows.
     assert!(silent.len() <= troubles, "{silent:?} (seed {seed})");
-    Account { runs: starts.len(), ended, troubles, ticks, silent }
-}
-
-/// The ticks between the first and the last known, and those that have no record and are not
-/// among the missed.
-fn silent(records: &[Record]) -> (usize, Vec<i64>) {
-    let mut known = BTreeSet::new();
-    for record in records {
-        if let Some(ticks) = record.ticks {
-            let (first, last) = (ticks.first.as_millisecond(), ticks.last.as_millisecond());
-            known.extend((first..=last).step_by(1_000));
-        } else if let Some(tick) = record.occurrence {
-            known.insert(tick.as_millisecond());
-        }
-    }
-    let first = *known.first().expect("a record of a tick");
-    let last = *known.last().expect("a record of a tick");
-    let ticks = (first..=last).step_by(1_000);
-    (ticks.clone().count(), ticks.filter(|tick| !known.contains(tick)).collect())
+    Account { runs: starts.len(), ended, troubles, ticks: ticks.count(), silent }
 }

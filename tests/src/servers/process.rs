@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 /// A process that is killed when this value is dropped, and when this process ends in any way.
@@ -26,10 +27,11 @@ impl Guarded {
     }
 
     fn shell(script: &str, command: &[String]) -> Self {
-        // Ctrl-C goes to the shell, too, which has its work still before it then.
         let mut shell = Command::new("sh")
-            .args(["-c", &format!("trap '' INT HUP; {script}"), "sh"])
+            .args(["-c", script, "sh"])
             .args(command)
+            // What ends all processes of a test at once, such as Ctrl-C, leaves this one its work.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
