@@ -134,7 +134,6 @@ impl<'a> ContainedProcesses<'a> {
             self.mend(place);
         } else if random.random_range(0..3) == 0 {
             self.kill(place);
-            self.troubles += 1;
         } else {
             let trouble = any_trouble(random);
             self.make(&name(place), trouble);
@@ -143,7 +142,10 @@ impl<'a> ContainedProcesses<'a> {
     }
 
     fn mend(&mut self, place: usize) {
-        if let Some(trouble) = self.nodes[place].trouble.take() {
+        // One that was cut off before it reached its server has ended.
+        if let Some(trouble) = self.nodes[place].trouble.take()
+            && self.runs(place)
+        {
             self.undo(&name(place), trouble);
         }
         if !self.runs(place) {
@@ -184,6 +186,7 @@ impl<'a> ContainedProcesses<'a> {
 
     fn kill(&mut self, place: usize) {
         self.containers.signal(&name(place), "KILL");
+        self.troubles += 1;
         if let Some(mut process) = self.nodes[place].process.take() {
             let _ = process.wait();
         }
