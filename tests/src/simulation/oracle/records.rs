@@ -7,6 +7,7 @@ use tidelock::{Record, RunId, RunState, SkipReason};
 use super::finding::{Finding, Promise};
 use super::story::{Grant, RunStory, Story};
 use crate::simulation::event::{End, Life};
+use crate::simulation::plan::JobPlan;
 
 pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
     for (job, left) in story.trace.left.iter().enumerate() {
@@ -80,7 +81,7 @@ fn mistaken(story: &Story<'_>, grant: &Grant, record: &Record) -> Option<&'stati
         RunState::TimedOut => job.timeout_ms.is_some() && took_its_time(job.timeout_ms, run),
         RunState::Cancelled => stopped,
         RunState::LockLost => !keeps_its_lock(story, grant),
-        RunState::Abandoned => run.heard.is_none() || may_leave_runs(story, life),
+        RunState::Abandoned => run.heard.is_none() || may_leave_runs(story, job, life),
         RunState::Skipped(SkipReason::TooLate) => run.handler.is_none(),
         _ => false,
     };
@@ -88,10 +89,10 @@ fn mistaken(story: &Story<'_>, grant: &Grant, record: &Record) -> Option<&'stati
 }
 
 /// Whether a node may have left runs without their ends: it died, or was shut down while it could
-/// not reach the backend.
-fn may_leave_runs(story: &Story<'_>, life: Life) -> bool {
+/// not reach the backend, or while code went on that cannot be stopped.
+fn may_leave_runs(story: &Story<'_>, job: &JobPlan, life: Life) -> bool {
     let told = &story.lives[life];
-    let bad = story.plan.nodes[told.seat].network.is_bad() || told.dropped;
+    let bad = story.plan.nodes[told.seat].network.is_bad() || told.dropped || job.blocking;
     match (told.stopping, told.stopped) {
         (Some(from), Some((to, _))) => {
             let early = story.ended_early(life);
