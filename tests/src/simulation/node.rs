@@ -113,13 +113,15 @@ pub(crate) struct Node {
     /// `None` once it is told to stop.
     pub(crate) scheduler: Option<Scheduler>,
     pub(crate) way: Way,
+    /// Its scheduler was dropped without a shutdown.
+    pub(crate) dropped: bool,
     frozen: bool,
     removed: Vec<usize>,
 }
 
 impl Node {
     pub(crate) fn new(scheduler: Scheduler, way: Way) -> Self {
-        Self { scheduler: Some(scheduler), way, frozen: false, removed: Vec::new() }
+        Self { scheduler: Some(scheduler), way, dropped: false, frozen: false, removed: Vec::new() }
     }
 
     pub(crate) fn begin(&mut self, what: Disturbance, ids: &[String], jobs: &[Job]) {
@@ -135,7 +137,7 @@ impl Node {
             }
             (Disturbance::Drop { .. }, Some(_)) => {
                 log.note(What::Dropped(life));
-                self.scheduler = None;
+                (self.scheduler, self.dropped) = (None, true);
             }
             (Disturbance::Remove { job, .. }, Some(scheduler)) if scheduler.remove(&ids[job]) => {
                 log.note(What::Removed(life, job));
