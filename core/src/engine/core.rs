@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 use super::ending::Endings;
 use super::events::{EventKind, Events};
 use super::live::Live;
+use super::misfire::instant;
 use super::outbox::Outbox;
 use super::plan::{Basis, Clocks};
 use super::pulse::Pulse;
@@ -147,6 +148,16 @@ impl Core {
         };
         let ahead = skew.ahead.is_positive() && skew.ahead.unsigned_abs() >= self.max_ahead;
         if ahead || self.clock_policy == ClockPolicy::Correct { Basis::Server } else { Basis::Wall }
+    }
+
+    /// From when on a job counts that is registered now: what is not due yet by the backend's clock,
+    /// where this node knows it, is not past.
+    pub(crate) fn begin_now(&self) -> Timestamp {
+        let wall = self.clock.now();
+        match self.basis() {
+            Basis::Wall => instant(self.clocks().passed(Basis::Wall)).min(wall),
+            Basis::Server => wall,
+        }
     }
 
     pub(crate) fn event(&self, job: Option<&JobId>, kind: EventKind) {

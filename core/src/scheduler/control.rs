@@ -42,7 +42,7 @@ impl Control {
 
     pub(super) fn register(&self, job: Definition) -> Result<(), JobError> {
         let (core, job) = (&self.core, Arc::new(job));
-        let now = core.clock.now();
+        let now = core.begin_now();
         self.check_schedule(&job, now)?;
         let Some(registration) = core.table().insert(job.clone(), now, Instant::now()) else {
             return Err(JobError::Duplicate(job.id.clone()));
@@ -80,7 +80,7 @@ impl Control {
         if core.stopping.is_cancelled() {
             return Err(JobError::ShutDown);
         }
-        let (job, now) = (Arc::new(Definition::check(job)?), core.clock.now());
+        let (job, now) = (Arc::new(Definition::check(job)?), core.begin_now());
         self.check_schedule(&job, now)?;
         let mut table = core.table();
         let (mut since, mut cursor, mut registered) = (now, now, Instant::now());

@@ -91,7 +91,7 @@ impl Stage<'_> {
                 self.join(node).await;
             }
             Disturbance::Drop { node, .. } => {
-                let dropped = self.seats[node].node.take_if(|node| node.scheduler.is_none());
+                let dropped = self.seats[node].node.take_if(|node| node.dropped);
                 if let Some(node) = dropped {
                     node.way.kill();
                 }

@@ -32,6 +32,15 @@ pub enum Disturbance {
         /// Whether nothing answers.
         silent: bool,
     },
+    /// The answers to a node come late.
+    Slow {
+        /// Which.
+        node: usize,
+        /// How late.
+        by_ms: u64,
+        /// For how long.
+        for_ms: u64,
+    },
     /// The store takes no records of this node's, while its locks work.
     RecordsAway {
         /// Which.
@@ -107,6 +116,7 @@ impl Disturbance {
         match *self {
             Self::Outage { .. } => None,
             Self::Cut { node, .. }
+            | Self::Slow { node, .. }
             | Self::RecordsAway { node, .. }
             | Self::Freeze { node, .. }
             | Self::Kill { node, .. }
@@ -134,6 +144,7 @@ impl Disturbance {
         match self {
             Self::Cut { for_ms, .. }
             | Self::Outage { for_ms, .. }
+            | Self::Slow { for_ms, .. }
             | Self::RecordsAway { for_ms, .. }
             | Self::Freeze { for_ms, .. }
             | Self::Remove { for_ms, .. } => Some(for_ms),
@@ -153,6 +164,7 @@ impl Disturbance {
         match &mut self {
             Self::Outage { .. } => {}
             Self::Cut { node, .. }
+            | Self::Slow { node, .. }
             | Self::RecordsAway { node, .. }
             | Self::Freeze { node, .. }
             | Self::Kill { node, .. }

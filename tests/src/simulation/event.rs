@@ -50,8 +50,10 @@ pub enum What {
     Healed(Life),
     /// The store takes no records of a node.
     RecordsAway(Life),
-    /// The store takes a node's records again.
-    RecordsBack(Life),
+    /// The answers to a node come late.
+    Slow(Life),
+    /// The answers come, and records are taken, as ever.
+    AsEver(Life),
     /// A clock is set, in milliseconds.
     Stepped(usize, i64),
     /// All is healed.

@@ -81,6 +81,12 @@ impl Way {
         self.process.kill();
     }
 
+    /// All answers come that late.
+    fn slow(&self, by: Duration) {
+        self.log.note(What::Slow(self.life));
+        Op::ALL.into_iter().for_each(|op| self.faults.always(op, Fault::DelayReply(by)));
+    }
+
     fn records_away(&self) {
         self.log.note(What::RecordsAway(self.life));
         for op in [Op::Begin, Op::Finish, Op::Save] {
@@ -89,8 +95,8 @@ impl Way {
         self.faults.always(Op::List, Fault::Fail(ErrorKind::Unavailable));
     }
 
-    fn records_back(&self) {
-        self.log.note(What::RecordsBack(self.life));
+    fn as_ever(&self) {
+        self.log.note(What::AsEver(self.life));
         self.meets(self.network);
     }
 
@@ -107,19 +113,22 @@ pub(crate) struct Node {
     /// `None` once it is told to stop.
     pub(crate) scheduler: Option<Scheduler>,
     pub(crate) way: Way,
+    /// Its scheduler was dropped without a shutdown.
+    pub(crate) dropped: bool,
     frozen: bool,
     removed: Vec<usize>,
 }
 
 impl Node {
     pub(crate) fn new(scheduler: Scheduler, way: Way) -> Self {
-        Self { scheduler: Some(scheduler), way, frozen: false, removed: Vec::new() }
+        Self { scheduler: Some(scheduler), way, dropped: false, frozen: false, removed: Vec::new() }
     }
 
     pub(crate) fn begin(&mut self, what: Disturbance, ids: &[String], jobs: &[Job]) {
         let (life, log) = (self.way.life, self.way.log.clone());
         match (what, &self.scheduler) {
             (Disturbance::Cut { silent, .. }, _) => self.way.cut(silent),
+            (Disturbance::Slow { by_ms, .. }, _) => self.way.slow(Duration::from_millis(by_ms)),
             (Disturbance::RecordsAway { .. }, _) => self.way.records_away(),
             (Disturbance::Freeze { .. }, _) if !self.frozen => {
                 self.frozen = true;
@@ -128,7 +137,7 @@ impl Node {
             }
             (Disturbance::Drop { .. }, Some(_)) => {
                 log.note(What::Dropped(life));
-                self.scheduler = None;
+                (self.scheduler, self.dropped) = (None, true);
             }
             (Disturbance::Remove { job, .. }, Some(scheduler)) if scheduler.remove(&ids[job]) => {
                 log.note(What::Removed(life, job));
@@ -146,7 +155,7 @@ impl Node {
     pub(crate) fn end(&mut self, what: Disturbance, jobs: &[Job]) {
         match what {
             Disturbance::Cut { .. } => self.way.heal(),
-            Disturbance::RecordsAway { .. } => self.way.records_back(),
+            Disturbance::Slow { .. } | Disturbance::RecordsAway { .. } => self.way.as_ever(),
             Disturbance::Freeze { .. } => self.thaw(),
             Disturbance::Remove { job, .. } => self.put_back(job, jobs),
             _ => {}

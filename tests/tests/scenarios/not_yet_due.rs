@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tidelock::{Job, Misfire, RunState, Schedule};
+use tidelock_tests::{Fault, Faults, Op};
 use tokio::time::sleep;
 
 use crate::fleet::{Diary, Fleet, ahead, in_state, ms, secs};
@@ -69,4 +70,30 @@ async fn a_clock_ahead_by_more_than_the_period_passes_over_nothing_that_is_not_d
     let told = stored(&fleet, "j").await;
     assert!(diary.count("start") > 20, "{}", diary.count("start"));
     assert_eq!(in_state(&told, RunState::Missed), Vec::<&tidelock::Record>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_added_on_a_node_with_a_clock_ahead_begins_by_the_backends_clock() {
+    let fleet = Fleet::new();
+    let every = Schedule::every(ms(600)).unwrap();
+    let job = || Job::new("j").schedule(every.clone()).run(|_| async {});
+    // Told the time by another job, before this one is added.
+    let other = Job::new("other").cron("0 0 1 1 *").unwrap().run(|_| async {});
+    let first = fleet.node("a").job(job()).unwrap().start().await.unwrap();
+    let way = Faults::new(fleet.backend.clone());
+    let clock = fleet.clock.skewed(ahead(850));
+    let second = fleet.node_over(way.clone(), clock, "b").job(other).unwrap();
+    let second = second.start().await.unwrap();
+    sleep(ms(10)).await;
+    // The look-up has no answer yet when the first tick is asked for.
+    way.always(Op::Inspect, Fault::Delay(secs(2)));
+    for _ in 0..20 {
+        sleep(ms(1_130)).await;
+        second.add(job()).unwrap();
+        sleep(ms(1_130)).await;
+        assert!(second.remove("j"));
+    }
+    let told = stored(&fleet, "j").await;
+    assert_eq!(in_state(&told, RunState::Missed), Vec::<&tidelock::Record>::new());
+    drop(first);
 }

@@ -5,12 +5,12 @@ use rand::rngs::StdRng;
 
 use super::{chance, one_of};
 use crate::simulation::disturbance::{Disturbance, Planned};
-use crate::simulation::plan::NodePlan;
+use crate::simulation::plan::{JobPlan, NodePlan};
 
 pub(super) fn draw(
     random: &mut StdRng,
     nodes: &[NodePlan],
-    jobs: usize,
+    jobs: &[JobPlan],
     clocks_right_at: u64,
     heal_at: u64,
 ) -> Vec<Planned> {
@@ -21,7 +21,7 @@ pub(super) fn draw(
     let mut all = Vec::new();
     for _ in 0..count {
         let at = random.random_range(0..heal_at.max(1));
-        let Some(what) = one(random, nodes, jobs) else { continue };
+        let Some(what) = one(random, nodes, jobs.len()) else { continue };
         let unwanted = match what {
             Disturbance::Step { .. } => !clocks || at >= clocks_right_at,
             Disturbance::Outage { .. } => !outages,
@@ -31,8 +31,34 @@ pub(super) fn draw(
             all.push(Planned { at, what });
         }
     }
+    for _ in 0..random.random_range(0..6) {
+        let at = random.random_range(0..heal_at.max(1));
+        all.extend(at_the_limit(random, nodes, jobs, at));
+    }
     all.sort_by_key(|planned| planned.at);
     all
+}
+
+/// Answers that come as late as they may, and then none: a lease has to be given up in time.
+fn at_the_limit(
+    random: &mut StdRng,
+    nodes: &[NodePlan],
+    jobs: &[JobPlan],
+    at: u64,
+) -> Vec<Planned> {
+    let node = random.random_range(0..nodes.len().max(1));
+    let job = random.random_range(0..jobs.len().max(1));
+    let (Some(plan), Some(job)) = (nodes.get(node), jobs.get(job)) else { return Vec::new() };
+    if plan.steady {
+        return Vec::new();
+    }
+    let ttl = job.lock_ttl_ms();
+    // A call is given up after a sixth of the TTL, or two seconds.
+    let by_ms = (ttl * random.random_range(80..165) / 1_000).min(1_950);
+    let for_ms = random.random_range(ttl / 2..ttl * 2);
+    let slow = Disturbance::Slow { node, by_ms, for_ms };
+    let cut = Disturbance::Cut { node, for_ms: ttl * 2, silent: random.random() };
+    vec![Planned { at, what: slow }, Planned { at: at + for_ms, what: cut }]
 }
 
 fn one(random: &mut StdRng, nodes: &[NodePlan], jobs: usize) -> Option<Disturbance> {

@@ -70,7 +70,7 @@ pub fn draw(seed: u64, size: Size) -> Plan {
     let heal_at = end_at.saturating_sub(slowest.min(end_at / 2));
     let clocks_right_at = heal_at.saturating_sub(31_000);
     let nodes = nodes::draw(random, nodes, quiet);
-    let disturbances = disturbances::draw(random, &nodes, jobs.len(), clocks_right_at, heal_at);
+    let disturbances = disturbances::draw(random, &nodes, &jobs, clocks_right_at, heal_at);
     let blocking_ms = if random.random() { random.random_range(1..2_000) } else { 9_000 };
     Plan {
         seed,

@@ -44,12 +44,13 @@ fn node_slack(node: &NodePlan) -> u64 {
     behind + node.network.latency_ms * 4_000 + SLACK_US + 40_000
 }
 
-/// From when on all is as it should: one TTL and one tick after the healing.
+/// From when on all is as it should: one TTL and one tick after the healing, or a while where
+/// ticks are rare.
 fn normal_from(story: &Story<'_>, job: usize) -> u64 {
     let ttl = story.plan.jobs[job].lock_ttl_ms() * 1_000;
-    let from = story.calm_at + ttl;
+    let (from, latest) = (story.calm_at + ttl, story.calm_at + ttl + RECOVERY_US);
     let next = story.schedules[job].next_after(story.instant(from));
-    next.map_or(u64::MAX, |tick| story.since_start(tick) + 1)
+    next.map_or(latest, |tick| latest.min(story.since_start(tick) + 1))
 }
 
 /// Fails where a tick between two moments was not taken in time.

@@ -6,7 +6,8 @@ use tidelock::{Record, RunId, RunState, SkipReason};
 
 use super::finding::{Finding, Promise};
 use super::story::{Grant, RunStory, Story};
-use crate::simulation::event::End;
+use crate::simulation::event::{End, Life};
+use crate::simulation::plan::JobPlan;
 
 pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
     for (job, left) in story.trace.left.iter().enumerate() {
@@ -80,11 +81,25 @@ fn mistaken(story: &Story<'_>, grant: &Grant, record: &Record) -> Option<&'stati
         RunState::TimedOut => job.timeout_ms.is_some() && took_its_time(job.timeout_ms, run),
         RunState::Cancelled => stopped,
         RunState::LockLost => !keeps_its_lock(story, grant),
-        RunState::Abandoned => run.heard.is_none() || story.ended_early(life),
+        RunState::Abandoned => run.heard.is_none() || may_leave_runs(story, job, life),
         RunState::Skipped(SkipReason::TooLate) => run.handler.is_none(),
         _ => false,
     };
     (!fits).then_some("that is not what happened")
+}
+
+/// Whether a node may have left runs without their ends: it died, or was shut down while it could
+/// not reach the backend, or while code went on that cannot be stopped.
+fn may_leave_runs(story: &Story<'_>, job: &JobPlan, life: Life) -> bool {
+    let told = &story.lives[life];
+    let bad = story.plan.nodes[told.seat].network.is_bad() || told.dropped || job.blocking;
+    match (told.stopping, told.stopped) {
+        (Some(from), Some((to, _))) => {
+            let early = story.ended_early(life);
+            early && (bad || !story.is_well(life, from, to) || story.is_outage(from, to))
+        }
+        _ => story.ended_early(life),
+    }
 }
 
 /// Whether a run went on for as long as its timeout.

@@ -127,7 +127,7 @@ impl<'a> Story<'a> {
             }
             What::Stopped { life, unsaved, .. } => self.lives[life].stopped = Some((at, unsaved)),
             What::Killed(life) => self.lives[life].killed = Some(at),
-            What::Frozen(life) | What::Cut(life) | What::RecordsAway(life) => {
+            What::Frozen(life) | What::Cut(life) | What::Slow(life) | What::RecordsAway(life) => {
                 if matches!(what, What::RecordsAway(_)) {
                     let life = &mut self.lives[life];
                     life.records_away = life.records_away.or(Some(at));
@@ -135,7 +135,7 @@ impl<'a> Story<'a> {
                 self.lives[life].troubles.push((at, u64::MAX));
             }
             // Two may lie one over the other: the first that ends leaves the other as it is.
-            What::Thawed(life) | What::Healed(life) | What::RecordsBack(life) => {
+            What::Thawed(life) | What::Healed(life) | What::AsEver(life) => {
                 let mut open = self.lives[life].troubles.iter_mut().filter(|it| it.1 == u64::MAX);
                 if let Some(trouble) = open.next() {
                     trouble.1 = at;
