@@ -1,18 +1,21 @@
 //! Asking for a tick: one transaction, which looks and takes in one step.
 
+use std::pin::pin;
+
 use etcd_client::{Compare, CompareOp, DeleteOptions, GetOptions, PutOptions, Txn, TxnOp};
 use tidelock::{
     AcquireRequest, Acquisition, BackendError, Consumed, ErrorKind, FencingToken, Grant, IfHeld,
     Intent, MarkPoint, Occurrence, Record,
 };
-use tokio::time::Instant;
+use tokio::select;
 
 use crate::EtcdBackend;
 use crate::calls::Repeat;
-use crate::error::{BACKEND, Odd, Reach};
+use crate::error::{BACKEND, Failure, Odd, Reach};
 use crate::keys::{Keys, Part};
 use crate::leases::{EtcdLease, Lent};
 use crate::loan::Loan;
+use crate::moment::Moment;
 use crate::reply::{Found, Reply};
 use crate::state::{self, Says, State, look, newest_marks, open_runs};
 use crate::{records, text};
@@ -84,14 +87,14 @@ impl Ask<'_> {
         for _ in 0..TRIES {
             let (request, leases) = (self.request, &self.backend.leases);
             let mut loan = leases.borrow(self.operation, &request.holder, request.ttl).await?;
-            let sent = Instant::now();
-            let txn = self.taking(loan.lease.id);
+            let sent = Moment::now();
             loan.sent();
-            let mut reply = match self.send(Repeat::Never, txn).await {
+            let (answer, kept) = self.send_taking(loan.lease, sent).await;
+            let mut reply = match answer {
                 Ok(reply) => reply,
                 Err(failure) => match failure.reach {
                     Reach::NoLease => {
-                        loan.forget();
+                        loan.gone();
                         continue;
                     }
                     Reach::NotSent | Reach::Passing | Reach::OldToken | Reach::Refused => {
@@ -99,11 +102,14 @@ impl Ask<'_> {
                         return Err(failure.error);
                     }
                     // The loan is dropped in doubt.
-                    Reach::Unknown | Reach::Compacted => return Err(failure.error),
+                    Reach::Unknown | Reach::Full | Reach::Compacted => return Err(failure.error),
                 },
             };
+            if matches!(kept, Some(Ok(()))) {
+                loan.lease.sent = sent;
+            }
             if reply.succeeded {
-                return self.granted(loan, sent, &mut reply).await;
+                return self.granted(loan, kept, &mut reply).await;
             }
             loan.give_back();
             let state = State::read(&request.key, &mut reply)?;
@@ -127,6 +133,33 @@ impl Ask<'_> {
             }
         }
         Err(self.restless())
+    }
+
+    /// Sends the transaction and, where the lease has aged, a keep-alive at the same time: the lock
+    /// then has its whole life ahead, and its handler waits for one round trip. The keep-alive's
+    /// answer counts only for a lock that was granted, and is not waited for otherwise.
+    async fn send_taking(
+        &self,
+        lease: EtcdLease,
+        sent: Moment,
+    ) -> (Result<Reply, Failure>, Option<Result<(), Failure>>) {
+        let taking = self.send(Repeat::Never, self.taking(lease.id));
+        if lease.is_fresh(self.request.ttl, sent) {
+            return (taking.await, None);
+        }
+        let wire = &self.backend.wire;
+        let (mut taking, mut keeping) = (
+            pin!(taking),
+            pin!(wire.keep_alive(self.operation, wire.timeouts.operation, lease.id)),
+        );
+        let answer = select! {
+            biased;
+            answer = &mut taking => answer,
+            kept = &mut keeping => return (taking.await, Some(kept)),
+        };
+        let granted = answer.as_ref().is_ok_and(|reply| reply.succeeded);
+        let kept = if granted { Some(keeping.await) } else { None };
+        (answer, kept)
     }
 
     /// Lines 3 and 6 stand in what is compared: the tick is newer than all that were taken, and the
@@ -156,7 +189,7 @@ impl Ask<'_> {
     async fn granted(
         &self,
         loan: Loan,
-        sent: Instant,
+        kept: Option<Result<(), Failure>>,
         reply: &mut Reply,
     ) -> Result<Told, BackendError> {
         let request = self.request;
@@ -164,17 +197,27 @@ impl Ask<'_> {
         let token = FencingToken::new(reply.revision);
         let Lent { lease, .. } = loan.lend(token, None);
         let marks = reply.found()?;
-        let mut abandoned = state::open(&reply.found()?, reply)?;
+        let mut abandoned = state::open(&reply.found()?);
         abandoned.retain(|run| run.run_id != request.run_id);
         let mut runs = None;
         if self.running.is_some() {
             reply.pass(if request.occurrence.is_some() { 5 } else { 4 });
             runs = Some(reply.found()?.count);
         }
-        let previous = self.previous(&marks, reply)?;
+        // What refuses a tick are the names of keys, compared by the store: this one was newer.
+        let previous = self.previous(&marks, reply).unwrap_or_else(|error| {
+            tracing::warn!(job = %request.key.job(), %error, "ticks that were missed are not told");
+            None
+        });
         self.backend.leases.lend(&request.holder, Lent { lease, token, previous });
         let lease_in_hand = state::lease(request, token);
-        if !lease.is_fresh(request.ttl, sent) && !self.keep_alive(lease).await? {
+        let is_there = match kept {
+            None | Some(Ok(())) => true,
+            Some(Err(failure)) if failure.reach == Reach::NoLease => false,
+            // It was not kept alive, as far as is known: once more.
+            Some(Err(_)) => self.keep_alive(lease).await?,
+        };
+        if !is_there {
             return Ok((Acquisition::Expired(lease_in_hand), runs));
         }
         let grant = Grant::new(lease_in_hand, previous, abandoned);
@@ -183,7 +226,7 @@ impl Ask<'_> {
 
     /// Whether the lease was there.
     pub(crate) async fn keep_alive(&self, lease: EtcdLease) -> Result<bool, BackendError> {
-        let (wire, sent) = (&self.backend.wire, Instant::now());
+        let (wire, sent) = (&self.backend.wire, Moment::now());
         match wire.keep_alive(self.operation, wire.timeouts.operation, lease.id).await {
             Ok(()) => {
                 self.backend.leases.renewed(&self.request.holder, lease.id, sent);

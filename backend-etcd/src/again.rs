@@ -1,12 +1,12 @@
 //! Asking again: the first answer once more, whatever became of it.
 
 use tidelock::{Acquisition, BackendError, Grant, MarkPoint, Occurrence};
-use tokio::time::Instant;
 
 use crate::acquire::{Ask, Told};
 use crate::error::Reach;
 use crate::keys::Part;
 use crate::leases::{EtcdLease, Lent, seconds};
+use crate::moment::Moment;
 use crate::reply::Found;
 use crate::state::{self, LockNow, Says, State};
 use crate::text;
@@ -45,9 +45,11 @@ impl Ask<'_> {
             (Some(_), Some(Lent { previous: Some(previous), .. })) => Some(previous),
             (Some(tick), _) => self.mark_before(tick, state, lock).await?,
         };
-        let sent = Instant::now();
-        let seconds = known.map_or(seconds(request.ttl), |lent| lent.lease.seconds);
-        let lease = EtcdLease { id: lock.lease, seconds, sent };
+        let (sent, asked) = (Moment::now(), seconds(request.ttl));
+        let lease =
+            known.map_or(EtcdLease { id: lock.lease, asked, seconds: asked, sent }, |lent| {
+                EtcdLease { sent, ..lent.lease }
+            });
         if lock.lease != 0 {
             leases.lend(&request.holder, Lent { lease, token: lock.token, previous });
             if !self.keep_alive(lease).await? {

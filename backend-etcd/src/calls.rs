@@ -8,8 +8,8 @@ use etcd_client::{
 };
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::connection::Wire;
-use crate::error::{Failure, Reach, failed};
+use crate::connection::{Place, Wire};
+use crate::error::{Failure, Reach, failed, is_unusable};
 
 const FIRST_WAIT: Duration = Duration::from_millis(20);
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
@@ -140,7 +140,7 @@ impl Wire {
             let again = match failure.reach {
                 Reach::NotSent | Reach::Passing | Reach::OldToken => true,
                 Reach::Unknown => repeat == Repeat::Safe && failure.error.is_retryable(),
-                Reach::Refused | Reach::NoLease | Reach::Compacted => false,
+                Reach::Refused | Reach::Full | Reach::NoLease | Reach::Compacted => false,
             };
             if !again || Instant::now() >= deadline {
                 return Err(failure);
@@ -172,10 +172,14 @@ impl Wire {
         F: Future<Output = Result<T, Driver>> + Send,
         T: Send,
     {
-        // With a user and password, connecting is a call itself.
-        let connecting = timeout_at(until, self.client()).await;
+        // With a user and password, connecting is a call itself: one that a member may not answer,
+        // and that leaves time to ask another one.
+        let (member, now) = (self.current(), Instant::now());
+        let patience = until.saturating_duration_since(now) / if self.count() > 1 { 2 } else { 1 };
+        let connecting = timeout_at(now + patience, self.client_of(member)).await;
         let (client, place) = match connecting {
             Err(_) => {
+                self.leave(Place::of(member));
                 let reach = Reach::NotSent;
                 return Err(Failure { reach, ..Failure::silence(operation) });
             }
@@ -195,6 +199,9 @@ impl Wire {
                 Ok(value)
             }
             Ok(Err(error)) => {
+                if is_unusable(&error) {
+                    self.forget(place);
+                }
                 let failure = failed(operation, error);
                 match failure.reach {
                     Reach::NotSent | Reach::Passing | Reach::Unknown => self.leave(place),
@@ -205,7 +212,9 @@ impl Wire {
                             return Err(failed(operation, error));
                         }
                     }
-                    Reach::Refused | Reach::NoLease | Reach::Compacted => self.answered(place),
+                    Reach::Refused | Reach::Full | Reach::NoLease | Reach::Compacted => {
+                        self.answered(place);
+                    }
                 }
                 Err(failure)
             }

@@ -91,9 +91,13 @@ impl ServerClock {
             Some(_) => {}
         }
         let (_, asked) = self.by(tick, max_ahead)?;
-        if asked.elapsed() > JUST_NOW {
-            // Nothing is held back by a look from before, say, a suspend.
+        if asked.elapsed() > JUST_NOW || self.is_stepped() {
             self.look().await;
+        }
+        // Nothing is held back by a look from before, say, a suspend, which stops the time that is
+        // counted from it: no member may show its clock any more.
+        if self.is_stepped() {
+            return None;
         }
         self.by(tick, max_ahead).map(|(by, _)| by)
     }
@@ -146,7 +150,8 @@ impl ServerClock {
     /// Milliseconds since 1970 to write into records: by the node's clock, unless that is far off.
     pub(crate) fn now_ms(&self) -> i64 {
         let wall = SystemClock.now();
-        let latest = self.known().seen.map(|seen| seen.latest());
+        let seen = self.known().seen.filter(|seen| !seen.is_stepped(wall));
+        let latest = seen.map(|seen| seen.latest());
         let off = latest.filter(|latest| wall.duration_since(*latest).abs() > FAR_OFF);
         off.unwrap_or(wall).as_millisecond()
     }
@@ -155,5 +160,40 @@ impl ServerClock {
 impl fmt::Debug for ServerClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerClock").field("known", &*self.known()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etcd_client::ConnectOptions;
+
+    use super::*;
+    use crate::connection::Timeouts;
+
+    /// A clock whose members show theirs no more, after a look that showed that it is so much
+    /// earlier, while the node's own clock has gone on by so much that no time was counted for.
+    async fn held_back(earlier: SignedDuration, suspended: SignedDuration) -> Option<Duration> {
+        let within = Duration::from_millis(200);
+        let timeouts = Timeouts { connect: within, operation: within };
+        let endpoint = vec!["http://127.0.0.1:1".into()];
+        let wire = Arc::new(Wire::new(endpoint, 0, ConnectOptions::new(), timeouts));
+        let clock = Arc::new(ServerClock::new(wire, Tls::default()));
+        let (asked, wall) = (Instant::now(), SystemClock.now());
+        let seen = Seen { date: wall - earlier, asked, asked_wall: wall - suspended };
+        *clock.known() = Known { seen: Some(seen), tried: Some(asked) };
+        let tick = Occurrence::from_millisecond(wall.as_millisecond()).unwrap();
+        clock.too_early(tick, Duration::from_secs(1)).await
+    }
+
+    #[tokio::test]
+    async fn a_suspend_holds_no_tick_back_even_where_no_clock_is_to_be_seen_any_more() {
+        let hour = SignedDuration::from_hours(1);
+        assert_eq!(held_back(hour, hour).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_node_that_is_far_ahead_is_held_back_by_what_was_seen_last() {
+        let ahead = SignedDuration::from_mins(10);
+        assert!(held_back(ahead, SignedDuration::ZERO).await.is_some());
     }
 }

@@ -28,6 +28,9 @@ struct Member {
     /// Its address; `None` where the application has given a client.
     endpoint: Option<String>,
     link: Mutex<Link>,
+    /// One call at a time makes a client, for all: with a user and password it costs the server a
+    /// slow hash.
+    opening: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -58,7 +61,11 @@ impl Wire {
         options: ConnectOptions,
         timeouts: Timeouts,
     ) -> Self {
-        let member = |endpoint| Member { endpoint: Some(endpoint), link: Mutex::default() };
+        let member = |endpoint| Member {
+            endpoint: Some(endpoint),
+            link: Mutex::default(),
+            opening: tokio::sync::Mutex::default(),
+        };
         let members: Vec<_> = endpoints.into_iter().map(member).collect();
         let current = AtomicUsize::new(first % members.len().max(1));
         Self { members, current, options, timeouts }
@@ -66,7 +73,11 @@ impl Wire {
 
     pub(crate) fn over(client: Client, timeouts: Timeouts) -> Self {
         let link = Link { client: Some(client), number: 0, silent: 0 };
-        let member = Member { endpoint: None, link: Mutex::new(link) };
+        let member = Member {
+            endpoint: None,
+            link: Mutex::new(link),
+            opening: tokio::sync::Mutex::default(),
+        };
         let options = ConnectOptions::new();
         Self { members: vec![member], current: AtomicUsize::new(0), options, timeouts }
     }
@@ -76,43 +87,41 @@ impl Wire {
         self.members.len()
     }
 
-    /// A client of the current member. Without a user and password it comes up with its first call.
-    pub(crate) async fn client(&self) -> Result<(Client, Place), (Driver, Place)> {
-        let index = self.current.load(Ordering::Relaxed);
-        self.client_of(index).await
+    /// The member that calls go to.
+    pub(crate) fn current(&self) -> usize {
+        self.current.load(Ordering::Relaxed)
     }
 
-    /// A client of that member.
+    /// A client of that member. Without a user and password it comes up with its first call.
     pub(crate) async fn client_of(
         &self,
         member: usize,
     ) -> Result<(Client, Place), (Driver, Place)> {
-        let nowhere = Place { member, number: 0 };
+        let nowhere = Place::of(member);
         let Some(known) = self.members.get(member) else {
             return Err((Driver::EndpointsNotManaged, nowhere));
         };
-        let (number, client) = {
-            let link = known.link();
-            (link.number, link.client.clone())
-        };
-        let place = Place { member, number };
-        if let Some(client) = client {
+        if let (Some(client), place) = known.client(member) {
             return Ok((client, place));
         }
+        let _opening = known.opening.lock().await;
+        // Another call may have been quicker.
+        let place = match known.client(member) {
+            (Some(client), place) => return Ok((client, place)),
+            (None, place) => place,
+        };
         let Some(endpoint) = &known.endpoint else {
             return Err((Driver::EndpointsNotManaged, place));
         };
         let opened = Client::connect([endpoint], Some(self.options.clone())).await;
         let opened = opened.map_err(|error| (error, place))?;
-        // Another call may have been quicker.
-        let mut link = known.link();
-        let client = link.client.get_or_insert(opened).clone();
-        Ok((client, Place { member, number: link.number }))
+        known.link().client = Some(opened.clone());
+        Ok((opened, place))
     }
 
     /// The current member's address.
     pub(crate) fn endpoint(&self) -> Option<&str> {
-        self.endpoint_of(self.current.load(Ordering::Relaxed))
+        self.endpoint_of(self.current())
     }
 
     /// That member's address.
@@ -152,14 +161,42 @@ impl Wire {
             return;
         }
         link.silent += 1;
-        // A client of the application stays: there is no other.
-        if link.silent >= SILENT_CALLS && member.endpoint.is_some() {
-            *link = Link { client: None, number: place.number + 1, silent: 0 };
+        if link.silent >= SILENT_CALLS {
+            member.renew(&mut link);
+        }
+    }
+
+    /// Makes another client for the next call there.
+    pub(crate) fn forget(&self, place: Place) {
+        if let Some(member) = self.members.get(place.member) {
+            let mut link = member.link();
+            if link.number == place.number {
+                member.renew(&mut link);
+            }
         }
     }
 }
 
+impl Place {
+    /// A member that no client was made of.
+    pub(crate) const fn of(member: usize) -> Self {
+        Self { member, number: 0 }
+    }
+}
+
 impl Member {
+    fn client(&self, member: usize) -> (Option<Client>, Place) {
+        let link = self.link();
+        (link.client.clone(), Place { member, number: link.number })
+    }
+
+    /// A client of the application stays: there is no other.
+    fn renew(&self, link: &mut Link) {
+        if self.endpoint.is_some() {
+            *link = Link { client: None, number: link.number + 1, silent: 0 };
+        }
+    }
+
     fn link(&self) -> MutexGuard<'_, Link> {
         self.link.lock().unwrap_or_else(PoisonError::into_inner)
     }

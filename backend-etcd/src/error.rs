@@ -23,6 +23,10 @@ impl fmt::Display for Odd {
 
 impl Error for Odd {}
 
+/// The driver's word for a client that sends nothing any more: the runtime that it was made in has
+/// ended.
+const UNUSABLE: &str = "Service was not ready";
+
 /// How far a call that failed has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
@@ -34,6 +38,9 @@ pub(crate) enum Reach {
     OldToken,
     /// The server did nothing, and would not a moment later.
     Refused,
+    /// The store has no space for it. It may have been done all the same: what crosses the limit is
+    /// applied, and then answered so.
+    Full,
     /// The lease that it named is not there; nothing was done.
     NoLease,
     /// The revision that it named has been compacted away.
@@ -105,6 +112,9 @@ fn of_status(status: &Status) -> (ErrorKind, Reach) {
     if speaks_otherwise(status) {
         return (Misconfigured, reach_of_a_stranger(status));
     }
+    // What the transport itself tells, such as a connection that a proxy has ended for too much on
+    // it, is no word of the server's: it may come after the work was done.
+    let refused = if status.source().is_some() { Reach::Unknown } else { Reach::Refused };
     match status.code() {
         Code::Unavailable if never_sent(status) => (Unavailable, Reach::NotSent),
         Code::Unavailable | Code::Unknown | Code::Aborted => (Unavailable, Reach::Unknown),
@@ -112,11 +122,11 @@ fn of_status(status: &Status) -> (ErrorKind, Reach) {
         // The transport's word for a deadline of its own, and for a connection that is closed.
         Code::Cancelled if words.contains("Timeout expired") => (Timeout, Reach::Unknown),
         Code::Cancelled => (Unavailable, Reach::Unknown),
-        Code::ResourceExhausted => (Unavailable, Reach::Refused),
-        Code::Unauthenticated | Code::PermissionDenied => (Denied, Reach::Refused),
-        Code::Unimplemented | Code::FailedPrecondition => (Misconfigured, Reach::Refused),
+        Code::ResourceExhausted => (Unavailable, refused),
+        Code::Unauthenticated | Code::PermissionDenied => (Denied, refused),
+        Code::Unimplemented | Code::FailedPrecondition => (Misconfigured, refused),
         Code::InvalidArgument | Code::NotFound | Code::AlreadyExists | Code::OutOfRange => {
-            (Malformed, Reach::Refused)
+            (Malformed, refused)
         }
         Code::DataLoss | Code::Internal | Code::Ok => (Malformed, Reach::Unknown),
     }
@@ -125,11 +135,11 @@ fn of_status(status: &Status) -> (ErrorKind, Reach) {
 /// What the texts mean that a server puts into its answers. They are fixed (`rpctypes`).
 fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
     use ErrorKind::{Denied, Malformed, Misconfigured, Unavailable};
-    const WORDS: [(&str, ErrorKind, Reach); 22] = [
+    const WORDS: [(&str, ErrorKind, Reach); 23] = [
         ("requested lease not found", Unavailable, Reach::NoLease),
         ("required revision has been compacted", Unavailable, Reach::Compacted),
-        // Full: that passes, but not in a moment.
-        ("database space exceeded", Unavailable, Reach::Refused),
+        // That passes, but not in a moment.
+        ("database space exceeded", Unavailable, Reach::Full),
         ("too many requests", Unavailable, Reach::Passing),
         ("etcdserver: no leader", Unavailable, Reach::Passing),
         ("etcdserver: not leader", Unavailable, Reach::Passing),
@@ -152,6 +162,7 @@ fn of_words(text: &str) -> Option<(ErrorKind, Reach)> {
         ("too many operations in txn", Misconfigured, Reach::Refused),
         ("corrupt cluster", Malformed, Reach::Refused),
         ("cluster ID mismatch", Misconfigured, Reach::Refused),
+        (UNUSABLE, Unavailable, Reach::NotSent),
     ];
     WORDS.iter().find(|(word, ..)| text.contains(word)).map(|&(_, kind, reach)| (kind, reach))
 }
@@ -170,6 +181,11 @@ fn never_sent(error: &(dyn Error + 'static)) -> bool {
         next = error.source();
     }
     false
+}
+
+/// Whether that client will never send anything again.
+pub(crate) fn is_unusable(error: &Driver) -> bool {
+    matches!(error, Driver::GRpcStatus(status) if status.message().contains(UNUSABLE))
 }
 
 /// What TLS says of a certificate, or of a server that speaks something else.
@@ -234,7 +250,7 @@ mod tests {
             (
                 Code::ResourceExhausted,
                 "etcdserver: mvcc: database space exceeded",
-                (Unavailable, Reach::Refused),
+                (Unavailable, Reach::Full),
             ),
             (
                 Code::InvalidArgument,
@@ -251,6 +267,15 @@ mod tests {
         ] {
             assert_eq!(said(code, words), expected, "{words}");
         }
+    }
+
+    #[test]
+    fn what_the_transport_refuses_may_have_been_done() {
+        let mut status =
+            Status::new(Code::ResourceExhausted, "h2 protocol error: enhance your calm");
+        assert_eq!(of_status(&status).1, Reach::Refused);
+        status.set_source(std::sync::Arc::new(Odd("too much on this connection")));
+        assert_eq!(of_status(&status), (ErrorKind::Unavailable, Reach::Unknown));
     }
 
     #[test]

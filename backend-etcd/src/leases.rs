@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use crate::connection::Wire;
 use crate::error::Failure;
 use crate::loan::Loan;
+use crate::moment::Moment;
 use crate::warm::keep_warm;
 
 /// The smallest life that every server grants.
@@ -34,9 +35,12 @@ pub(crate) fn seconds(ttl: Duration) -> u64 {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EtcdLease {
     pub(crate) id: i64,
+    /// The life that was asked for: what it is lent by.
+    pub(crate) asked: u64,
+    /// The life that it has: a server may be set up to give more (its election timeout says).
     pub(crate) seconds: u64,
     /// When what began its life (the grant, a keep-alive) was sent.
-    pub(crate) sent: Instant,
+    pub(crate) sent: Moment,
 }
 
 impl EtcdLease {
@@ -47,14 +51,14 @@ impl EtcdLease {
     /// Whether it lives for as long as a lock of that life asks, counted from now.
     ///
     /// The engine drops a handler at 9/10 of the lock's life; this leaves half of what is between.
-    pub(crate) fn is_fresh(&self, ttl: Duration, now: Instant) -> bool {
-        let left = self.life().saturating_sub(now.saturating_duration_since(self.sent));
+    pub(crate) fn is_fresh(&self, ttl: Duration, now: Moment) -> bool {
+        let left = self.life().saturating_sub(self.sent.until(now));
         left >= ttl.min(self.life()).mul_f64(0.95)
     }
 
     /// Whether it is surely there for a moment more.
-    pub(crate) fn is_usable(&self, now: Instant) -> bool {
-        now.saturating_duration_since(self.sent) < self.life().mul_f64(0.8)
+    pub(crate) fn is_usable(&self, now: Moment) -> bool {
+        self.sent.until(now) < self.life().mul_f64(0.8)
     }
 }
 
@@ -110,17 +114,16 @@ impl Leases {
         holder: &Holder,
         ttl: Duration,
     ) -> Result<Loan, Failure> {
-        let seconds = seconds(ttl);
-        let idle = self.pool().take(seconds, Instant::now());
+        let asked = seconds(ttl);
+        let idle = self.pool().take(asked, Moment::now());
         let lease = match idle {
             Some(lease) => lease,
             None => {
-                let sent = Instant::now();
-                let asked = i64::try_from(seconds).unwrap_or(i64::MAX);
-                let (id, granted) = self.wire.grant_lease(operation, asked).await?;
-                // A server may be set up to give more than was asked for.
-                let granted = u64::try_from(granted).unwrap_or(seconds);
-                EtcdLease { id, seconds: granted, sent }
+                let sent = Moment::now();
+                let seconds = i64::try_from(asked).unwrap_or(i64::MAX);
+                let (id, granted) = self.wire.grant_lease(operation, seconds).await?;
+                let seconds = u64::try_from(granted).unwrap_or(asked);
+                EtcdLease { id, asked, seconds, sent }
             }
         };
         Ok(Loan::new(self.clone(), holder.clone(), lease))
@@ -141,7 +144,7 @@ impl Leases {
     }
 
     /// A lent lease has been kept alive, asked at that moment.
-    pub(crate) fn renewed(&self, holder: &Holder, id: i64, sent: Instant) {
+    pub(crate) fn renewed(&self, holder: &Holder, id: i64, sent: Moment) {
         if let Some(lent) = self.pool().lent.get_mut(holder)
             && lent.lease.id == id
         {
@@ -166,13 +169,13 @@ impl Leases {
 
     /// Puts a lease that nothing stands under into the pool.
     pub(crate) fn give_back(self: &Arc<Self>, lease: EtcdLease) {
-        let now = Instant::now();
+        let now = Moment::now();
         let mut pool = self.pool();
         pool.idle.retain(|idle| idle.lease.is_usable(now));
         if !lease.is_usable(now) {
             return;
         }
-        pool.idle.push(Idle { lease, used: now });
+        pool.idle.push(Idle { lease, used: now.at });
         let warming = std::mem::replace(&mut pool.warming, true);
         drop(pool);
         if warming {
@@ -180,6 +183,12 @@ impl Leases {
         } else {
             TokioSpawner.spawn(Box::pin(keep_warm(Arc::downgrade(self))));
         }
+    }
+
+    /// A server did not know one of them. What ended that one may have ended all (a suspend, a store
+    /// that was set back): none that is idle now is lent again, or each would cost a call to find out.
+    pub(crate) fn distrust(&self) {
+        self.pool().idle.clear();
     }
 
     /// The lease of a request whose outcome is unknown, if there is one.
@@ -200,8 +209,8 @@ impl Leases {
 }
 
 impl Pool {
-    fn take(&mut self, seconds: u64, now: Instant) -> Option<EtcdLease> {
-        let fits = |idle: &Idle| idle.lease.seconds == seconds && idle.lease.is_usable(now);
+    fn take(&mut self, asked: u64, now: Moment) -> Option<EtcdLease> {
+        let fits = |idle: &Idle| idle.lease.asked == asked && idle.lease.is_usable(now);
         let at = self.idle.iter().rposition(fits)?;
         Some(self.idle.remove(at).lease)
     }
@@ -209,7 +218,8 @@ impl Pool {
     pub(crate) fn doubt(&mut self, holder: Holder, lease: EtcdLease) {
         // What nobody came back for has expired at the server, even after a change of leader.
         let now = Instant::now();
-        self.doubtful.retain(|_, lease| now - lease.sent < lease.life() * 3);
+        self.doubtful
+            .retain(|_, lease| now.saturating_duration_since(lease.sent.at) < lease.life() * 3);
         self.doubtful.insert(holder, lease);
     }
 }
@@ -225,8 +235,8 @@ impl fmt::Debug for Leases {
 mod tests {
     use super::*;
 
-    fn lease(id: i64, sent: Instant) -> EtcdLease {
-        EtcdLease { id, seconds: 10, sent }
+    fn lease(id: i64, sent: Moment) -> EtcdLease {
+        EtcdLease { id, asked: 10, seconds: 10, sent }
     }
 
     #[test]
@@ -237,28 +247,43 @@ mod tests {
         assert_eq!(seconds(Duration::MAX), LONGEST);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_lease_that_has_aged_is_not_fresh() {
-        let lease = lease(1, Instant::now());
-        let ttl = Duration::from_secs(10);
-        tokio::time::sleep(Duration::from_millis(400)).await;
-        assert!(lease.is_fresh(ttl, Instant::now()));
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        assert!(!lease.is_fresh(ttl, Instant::now()));
+    const NONE: Duration = Duration::ZERO;
+
+    #[test]
+    fn a_lease_that_has_aged_is_not_fresh() {
+        let now = Moment::now();
+        let (lease, ttl) = (lease(1, now), Duration::from_secs(10));
+        assert!(lease.is_fresh(ttl, now.later(Duration::from_millis(400), NONE)));
+        let later = now.later(Duration::from_millis(600), NONE);
+        assert!(!lease.is_fresh(ttl, later));
         // A lock of a shorter life leaves more.
-        assert!(lease.is_fresh(Duration::from_secs(8), Instant::now()));
+        assert!(lease.is_fresh(Duration::from_secs(8), later));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn the_one_used_last_is_lent_first_and_one_near_its_end_never() {
+    #[test]
+    fn a_lease_ages_while_its_machine_is_suspended() {
+        let now = Moment::now();
+        let (lease, ttl) = (lease(1, now), Duration::from_secs(10));
+        let awake = now.later(Duration::from_millis(100), Duration::from_secs(5));
+        assert!(!lease.is_fresh(ttl, awake), "the lock would end before its time");
+        assert!(lease.is_usable(awake));
+        let awake = now.later(Duration::from_millis(100), Duration::from_secs(9));
+        assert!(!lease.is_usable(awake));
         let mut pool = Pool::default();
-        let now = Instant::now();
+        pool.idle.push(Idle { lease, used: now.at });
+        assert_eq!(pool.take(10, awake).map(|lease| lease.id), None);
+    }
+
+    #[test]
+    fn the_one_used_last_is_lent_first_and_one_near_its_end_never() {
+        let mut pool = Pool::default();
+        let now = Moment::now();
         for id in [1, 2] {
-            pool.idle.push(Idle { lease: lease(id, now), used: now });
+            pool.idle.push(Idle { lease: lease(id, now), used: now.at });
         }
         assert_eq!(pool.take(11, now).map(|lease| lease.id), None);
         assert_eq!(pool.take(10, now).map(|lease| lease.id), Some(2));
-        let later = now + Duration::from_secs(8);
+        let later = now.later(Duration::from_secs(8), NONE);
         assert_eq!(pool.take(10, later).map(|lease| lease.id), None);
     }
 }

@@ -15,6 +15,7 @@ mod keys;
 mod leases;
 mod loan;
 mod locks;
+mod moment;
 mod preflight;
 mod records;
 mod release;

@@ -40,6 +40,12 @@ impl Loan {
     }
 
     /// The server does not know it.
+    pub(crate) fn gone(mut self) {
+        self.in_doubt = false;
+        self.leases.distrust();
+    }
+
+    /// It is left to expire.
     pub(crate) fn forget(mut self) {
         self.in_doubt = false;
     }

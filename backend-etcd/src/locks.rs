@@ -6,13 +6,13 @@ use etcd_client::{Compare, CompareOp, DeleteOptions, GetOptions, PutOptions, Txn
 use tidelock::{
     BackendError, Clear, FencingToken, HeldBy, Lease, LockKey, LockState, Release, Renewal,
 };
-use tokio::time::Instant;
 
 use crate::EtcdBackend;
 use crate::calls::Repeat;
 use crate::error::{Failure, Reach, malformed};
 use crate::keys::{Keys, Part};
 use crate::leases::seconds;
+use crate::moment::Moment;
 use crate::reply::{Entry, Reply};
 use crate::state::{LockNow, State, look};
 use crate::text;
@@ -45,9 +45,9 @@ impl EtcdBackend {
     ) -> Result<Renewal, BackendError> {
         let keys = self.namespace.of(lease.key.job());
         let within = self.timeouts().operation.min(ttl / 4);
-        let sent = Instant::now();
+        let sent = Moment::now();
         let known = self.leases.lent_to(lease);
-        let known = known.filter(|lent| lent.lease.seconds == seconds(ttl));
+        let known = known.filter(|lent| lent.lease.asked == seconds(ttl));
         let looking = self.lock_of(&keys, within);
         let (found, kept) = match known {
             Some(lent) => {
@@ -89,7 +89,7 @@ impl EtcdBackend {
         within: Duration,
     ) -> Result<Renewal, BackendError> {
         let mut loan = self.leases.borrow("renew", &lease.holder, ttl).await?;
-        let sent = Instant::now();
+        let sent = Moment::now();
         let under = PutOptions::new().with_lease(loan.lease.id);
         let value = text::lock(&lease.holder, lease.run_id);
         let put = TxnOp::put(keys.lock(), value, Some(under));
@@ -117,7 +117,7 @@ impl EtcdBackend {
         if lent.lease.is_fresh(ttl, sent) {
             return Ok(Renewal::Renewed);
         }
-        let sent = Instant::now();
+        let sent = Moment::now();
         match self.wire.keep_alive("renew", within, lent.lease.id).await {
             Ok(()) => {
                 self.leases.renewed(&lease.holder, lent.lease.id, sent);

@@ -35,7 +35,9 @@ impl EtcdBackend {
             Ok(released) => Ok(released),
             // A record that cannot be written, such as into a store that is full, holds up no
             // release: that alone deletes, and is taken.
-            Err(failure) if done.is_some() && failure.reach == Reach::Refused => {
+            Err(failure)
+                if done.is_some() && matches!(failure.reach, Reach::Refused | Reach::Full) =>
+            {
                 let released = self.try_release(operation, lease, None).await?;
                 Ok(Released { unsaved: Some(failure.error), ..released })
             }
@@ -78,8 +80,8 @@ impl EtcdBackend {
             reply.pass(passed.0);
             Release::Released
         } else {
-            let open = reply.found().and_then(|found| state::open(&found, &reply));
-            self.close(operation, &keys, lease, &open.map_err(as_failure)?).await?;
+            let open = state::open(&reply.found().map_err(as_failure)?);
+            self.close(operation, &keys, lease, &open).await?;
             Release::NotHeld
         };
         self.leases.take_back(&lease.holder, lease.token);

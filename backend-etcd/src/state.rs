@@ -74,7 +74,7 @@ impl State {
     pub(crate) fn read(key: &LockKey, reply: &mut Reply) -> Result<Self, BackendError> {
         let lock = reply.entry()?.map(|entry| lock(&entry, reply)).transpose()?;
         let mark = mark(key, &reply.found()?, reply)?;
-        let open = open(&reply.found()?, reply)?;
+        let open = open(&reply.found()?);
         Ok(Self { lock, mark, open })
     }
 
@@ -145,8 +145,16 @@ pub(crate) fn point(entry: &Entry, reply: &Reply) -> Result<MarkPoint, BackendEr
     text::read_point(entry).ok_or_else(|| reply.odd("the mark as it was makes no sense"))
 }
 
-pub(crate) fn open(found: &Found, reply: &Reply) -> Result<Vec<OpenRun>, BackendError> {
-    let read =
-        |entry| text::read_open_run(entry).ok_or_else(|| reply.odd("an open run makes no sense"));
-    found.entries.iter().map(read).collect()
+/// The open runs. What is none tells of no run that could be closed, and stands in the way of none:
+/// the next release clears it away.
+pub(crate) fn open(found: &Found) -> Vec<OpenRun> {
+    let read = |entry: &Entry| {
+        let run = text::read_open_run(entry);
+        if run.is_none() {
+            let key = String::from_utf8_lossy(&entry.key);
+            tracing::warn!(%key, "an entry of the open runs makes no sense");
+        }
+        run
+    };
+    found.entries.iter().filter_map(read).collect()
 }

@@ -8,24 +8,44 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::error::Reach;
 use crate::leases::Leases;
+use crate::moment::Moment;
 
 /// For so long after it was last lent a lease is kept alive in the pool.
 const LINGER: Duration = Duration::from_secs(300);
 
+/// Lets another task take over where this one ends with its runtime.
+struct Watch {
+    leases: Weak<Leases>,
+    over: bool,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if !self.over
+            && let Some(leases) = self.leases.upgrade()
+        {
+            leases.pool().warming = false;
+        }
+    }
+}
+
 /// Keeps idle leases alive for as long as they linger, and ends when there are none.
 pub(crate) async fn keep_warm(leases: Weak<Leases>) {
+    let mut watch = Watch { leases: leases.clone(), over: false };
     loop {
         let Some((wire, bell, due, at)) = leases.upgrade().and_then(|leases| {
             let mut pool = leases.pool();
-            let now = Instant::now();
+            let now = Moment::now();
             pool.idle.retain(|idle| idle.lease.is_usable(now));
-            let warm = pool.idle.iter().filter(|idle| now - idle.used < LINGER);
-            let next = warm.min_by_key(|idle| idle.lease.sent + idle.lease.life() / 3);
+            let warm = pool.idle.iter().filter(|idle| now.at - idle.used < LINGER);
+            let next = warm.min_by_key(|idle| idle.lease.sent.at + idle.lease.life() / 3);
             let Some(next) = next else {
+                // Within the same lock as the look: what comes back from now on starts another.
                 pool.warming = false;
+                watch.over = true;
                 return None;
             };
-            let at = next.lease.sent + next.lease.life() / 3;
+            let at = next.lease.sent.at + next.lease.life() / 3;
             Some((leases.wire.clone(), leases.bell.clone(), next.lease.id, at))
         }) else {
             return;
@@ -39,7 +59,7 @@ pub(crate) async fn keep_warm(leases: Weak<Leases>) {
             }
             continue;
         }
-        let sent = Instant::now();
+        let sent = Moment::now();
         let kept = wire.keep_alive("keep-alive", wire.timeouts.operation, due).await;
         let Some(leases) = leases.upgrade() else {
             return;

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use tidelock::{ErrorKind, LockBackend, RecordStore, Release, Renewal, RunState};
+use tidelock::{Acquisition, ErrorKind, LockBackend, RecordStore, Release, Renewal, RunState};
 use tidelock_tests::servers::{EtcdServer, EtcdSettings, json_text};
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::bench::{
@@ -80,5 +81,41 @@ async fn runs_that_end_while_the_server_is_full_have_their_records_later() {
     for name in ["job", "quick"] {
         let states = seen.states(&backend, name).await;
         assert!(states.iter().all(|state| *state == RunState::Succeeded), "{states:?}");
+    }
+}
+
+/// What crosses the limit is applied, and answered as if it were not.
+#[tokio::test]
+async fn what_a_server_did_as_it_ran_out_of_space_is_found_out() {
+    let server = EtcdServer::start(EtcdSettings::new().with("quota-backend-bytes", "600000"));
+    let backend = at(&server.endpoints());
+    let (mut refused, mut wave) = (Vec::new(), 0);
+    while refused.is_empty() {
+        wave += 1;
+        let requests: Vec<_> = (0..64).map(|n| ask(&format!("job-{wave}-{n}"), 1)).collect();
+        let mut asking = JoinSet::new();
+        for request in requests {
+            let backend = backend.clone();
+            asking.spawn(async move {
+                let answer = begin(&backend, &request).await;
+                (request, answer)
+            });
+        }
+        for (request, answer) in asking.join_all().await {
+            if answer.is_err() {
+                refused.push(request);
+            }
+        }
+        assert!(wave < 200, "never full");
+    }
+    // Nothing is lent again that a lock may stand under.
+    let pool = format!("{backend:?}");
+    assert!(pool.contains("idle: 0"), "{pool}");
+    for request in &refused {
+        let state = backend.inspect(&request.key).await.unwrap().value;
+        if state.held.is_some() {
+            let answer = begin(&backend, request).await.unwrap();
+            assert!(matches!(answer, Acquisition::Granted(_)), "{answer:?}");
+        }
     }
 }

@@ -19,7 +19,7 @@ fn leases(server: &EtcdServer) -> Vec<String> {
     ids.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
 }
 
-fn revoke_all(server: &EtcdServer) {
+pub(crate) fn revoke_all(server: &EtcdServer) {
     for id in leases(server) {
         server.post("lease/revoke", &format!(r#"{{"ID":"{id}"}}"#));
     }

@@ -12,6 +12,7 @@ mod full;
 mod leases;
 mod members;
 mod network;
+mod pool;
 mod quorum;
 mod refusals;
 mod restarts;

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use tidelock::{Job, RunState};
+use tidelock::{Acquisition, Job, RunState};
 use tidelock_tests::servers::{EtcdCluster, EtcdSettings};
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::bench::{PATIENCE, Seen, ms, shut_down, two_nodes};
+use crate::bench::{PATIENCE, Seen, ask, begin, fresh, ms, shut_down, two_nodes, until_told};
 
 /// Two jobs of each second: one whose runs take longer than what happens to the members, so that
 /// it is renewed meanwhile, and one that is quick.
@@ -87,4 +88,42 @@ async fn a_leader_that_is_moved_again_and_again_costs_nothing() {
         }
     });
     assert_eq!(missing(&seen.await), 0);
+}
+
+/// With a password, a connection is a call itself, that a member may never answer.
+#[tokio::test]
+async fn a_member_that_hangs_keeps_no_user_from_the_others() {
+    let cluster = EtcdCluster::start(EtcdSettings::new());
+    let follower = (cluster.leader() + 1) % 3;
+    cluster.member(cluster.leader()).enable_auth("right");
+    sleep(ms(500)).await;
+    cluster.member(follower).freeze();
+    // Each begins with another member, by chance.
+    for _ in 0..8 {
+        let user = fresh().user("root", "right");
+        let backend = user.connect_lazy(&cluster.endpoints().join(",")).unwrap();
+        let request = ask("job", 1);
+        let answer = until_told(|| begin(&backend, &request)).await;
+        assert!(matches!(answer, Acquisition::Granted(_)), "{answer:?}");
+    }
+    cluster.member(follower).thaw();
+}
+
+/// As when a member fails under many runs: a password costs the server a slow hash.
+#[tokio::test]
+async fn many_calls_at_once_ask_for_one_token() {
+    let server = tidelock_tests::servers::EtcdServer::start(EtcdSettings::new());
+    server.enable_auth("right");
+    let user = fresh().user("root", "right");
+    let backend = user.connect_lazy(&server.endpoints().join(",")).unwrap();
+    let requests: Vec<_> = (0..64).map(|n| ask(&format!("job-{n}"), 1)).collect();
+    let mut asking = JoinSet::new();
+    for request in requests {
+        let backend = backend.clone();
+        asking.spawn(async move { begin(&backend, &request).await });
+    }
+    for answer in asking.join_all().await {
+        assert!(matches!(answer, Ok(Acquisition::Granted(_))), "{answer:?}");
+    }
+    assert_eq!(server.received("Authenticate"), 1);
 }

@@ -1,6 +1,6 @@
 //! What stands in the store and makes no sense, and what is too large for it.
 
-use tidelock::{ErrorKind, Job, RunState};
+use tidelock::{ErrorKind, Job, Release, RunState};
 use tidelock_tests::servers::{EtcdServer, base64, namespace};
 
 use crate::bench::{
@@ -15,13 +15,7 @@ fn put(server: &EtcdServer, key: &str, value: &str) {
 #[tokio::test]
 async fn entries_that_make_no_sense_are_errors_and_no_other_jobs() {
     let server = EtcdServer::shared_here();
-    for (part, value) in [
-        ("lock", "garbage"),
-        ("lock", ""),
-        ("open/x", "garbage"),
-        ("mark/00176725x000000", "garbage"),
-        ("mark/999999999999999", "garbage"),
-    ] {
+    for (part, value) in [("lock", "garbage"), ("lock", ""), ("mark/999999999999999", "garbage")] {
         let name = namespace();
         let backend = named(&name, &server.endpoints());
         put(server, &format!("tidelock/{name}/job/{part}"), value);
@@ -30,6 +24,29 @@ async fn entries_that_make_no_sense_are_errors_and_no_other_jobs() {
             assert_eq!(error.kind, ErrorKind::Malformed, "{part}={value}: {error:?}");
         }
         granted(&backend, &ask("other", 1)).await;
+    }
+}
+
+/// What refuses a tick is compared by the store. A run that was granted is not lost over what else is
+/// told of it.
+#[tokio::test]
+async fn old_notes_that_make_no_sense_cost_no_run_and_go_with_it() {
+    let server = EtcdServer::shared_here();
+    for part in ["open/x", "mark/00176725x000000"] {
+        let name = namespace();
+        let backend = named(&name, &server.endpoints());
+        put(server, &format!("tidelock/{name}/job/{part}"), "garbage");
+        for second in [1, 2, 3] {
+            let request = ask("job", second);
+            let grant = granted(&backend, &request).await;
+            assert_eq!(grant.abandoned, [], "{part}");
+            let finished = finish(&backend, &request, &grant.lease).await.unwrap();
+            assert_eq!(finished.release, Release::Released, "{part}");
+            assert!(finished.unsaved.is_none(), "{part}: {finished:?}");
+        }
+        let key = base64(format!("tidelock/{name}/job/{part}"));
+        let left = server.post("kv/range", &format!(r#"{{"key":"{key}"}}"#));
+        assert!(!left.contains("kvs"), "{part}: {left}");
     }
 }
 
