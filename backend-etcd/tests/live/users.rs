@@ -1,10 +1,10 @@
 //! Users, passwords and tokens that expire.
 
-use std::error::Error;
 use std::time::Duration;
 
 use tidelock::{Acquisition, ErrorKind, LockBackend, Release, Renewal, RunState};
 use tidelock_etcd::EtcdBackend;
+use tidelock_tests::live::words;
 use tidelock_tests::servers::{
     Certificates, EtcdServer, EtcdSettings, base64, json_text, namespace,
 };
@@ -37,17 +37,6 @@ fn add_user(server: &EtcdServer, name: &str) {
     let token = json_text(&token, "token").unwrap();
     let user = format!(r#"{{"name":"{name}","password":"x"}}"#);
     server.post_as(token, "auth/user/add", &user);
-}
-
-/// All that an error says, its causes included.
-fn words(error: &dyn Error) -> String {
-    let mut words = format!("{error:?} {error}");
-    let mut next = error.source();
-    while let Some(error) = next {
-        words.push_str(&format!(" {error:?} {error}"));
-        next = error.source();
-    }
-    words
 }
 
 /// Field report BR-057: the connection is idle for longer than its token lives.

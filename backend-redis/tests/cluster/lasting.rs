@@ -1,10 +1,10 @@
 //! What a connection to a Cluster outlives.
 
-use std::error::Error;
 use std::time::Duration;
 
 use tidelock::ErrorKind;
 use tidelock_redis::RedisBackend;
+use tidelock_tests::live::words;
 use tidelock_tests::servers::namespace;
 use tokio::time::{Instant, sleep};
 
@@ -60,16 +60,6 @@ async fn a_password_that_was_wrong_for_a_while_is_taken_again() {
         assert!(begun.elapsed() < Duration::from_secs(10), "{error:?}");
         sleep(Duration::from_millis(50)).await;
     }
-}
-
-fn words(error: &dyn Error) -> String {
-    let mut words = format!("{error:?} {error}");
-    let mut next = error.source();
-    while let Some(error) = next {
-        words.push_str(&format!(" {error:?} {error}"));
-        next = error.source();
-    }
-    words
 }
 
 #[tokio::test]

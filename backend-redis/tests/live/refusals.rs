@@ -1,24 +1,12 @@
 //! A server that refuses: wrong users, wrong types, a script that takes long.
 
-use std::error::Error;
-
 use tidelock::{Acquisition, Backend, ErrorKind, Release, RunState};
 use tidelock_redis::RedisBackend;
+use tidelock_tests::live::words;
 use tidelock_tests::servers::{RedisServer, RedisSettings, namespace};
 use tokio::time::Instant;
 
 use crate::bench::{admin, ask, at, begin, finish, fresh, granted, held, ms, record, say};
-
-/// All that an error says, its causes included.
-fn words(error: &dyn Error) -> String {
-    let mut words = format!("{error:?} {error}");
-    let mut next = error.source();
-    while let Some(error) = next {
-        words.push_str(&format!(" {error:?} {error}"));
-        next = error.source();
-    }
-    words
-}
 
 #[tokio::test]
 async fn a_wrong_password_is_denied_at_once_and_never_shown() {

@@ -5,6 +5,7 @@
 
 mod seen;
 
+use std::error::Error;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -22,6 +23,17 @@ pub const TTL: Duration = Duration::from_secs(30);
 /// That many milliseconds.
 pub const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
+}
+
+/// All that an error says, its causes included: for what it must never say.
+pub fn words(error: &dyn Error) -> String {
+    let mut words = format!("{error:?} {error}");
+    let mut next = error.source();
+    while let Some(error) = next {
+        words.push_str(&format!(" {error:?} {error}"));
+        next = error.source();
+    }
+    words
 }
 
 /// A job's id.
