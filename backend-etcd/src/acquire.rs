@@ -204,11 +204,7 @@ impl Ask<'_> {
             reply.pass(if request.occurrence.is_some() { 5 } else { 4 });
             runs = Some(reply.found()?.count);
         }
-        // What refuses a tick are the names of keys, compared by the store: this one was newer.
-        let previous = self.previous(&marks, reply).unwrap_or_else(|error| {
-            tracing::warn!(job = %request.key.job(), %error, "ticks that were missed are not told");
-            None
-        });
+        let previous = self.previous(&marks);
         self.backend.leases.lend(&request.holder, Lent { lease, token, previous });
         let lease_in_hand = state::lease(request, token);
         let is_there = match kept {
@@ -238,13 +234,9 @@ impl Ask<'_> {
     }
 
     /// The mark as it was; a manual run passes over no ticks.
-    pub(crate) fn previous(
-        &self,
-        marks: &Found,
-        reply: &Reply,
-    ) -> Result<Option<MarkPoint>, BackendError> {
+    pub(crate) fn previous(&self, marks: &Found) -> Option<MarkPoint> {
         let newest = marks.entries.first().filter(|_| self.request.occurrence.is_some());
-        newest.map(|entry| state::point(entry, reply)).transpose()
+        newest.and_then(state::point)
     }
 
     fn restless(&self) -> BackendError {
