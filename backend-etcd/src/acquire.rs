@@ -33,8 +33,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) keys: Keys,
 }
 
-/// An answer, and how many records of runs there are where one was stored.
-pub(crate) type Told = (Acquisition, Option<u64>);
+/// An answer, and whether the record was stored with it.
+pub(crate) type Told = (Acquisition, bool);
 
 impl Ask<'_> {
     pub(crate) async fn answer(&self) -> Result<Told, BackendError> {
@@ -47,21 +47,21 @@ impl Ask<'_> {
             let state = self.look().await?;
             return match state.says(self.request) {
                 Says::Mine(lock) => {
-                    self.granted_again(&state, &lock).await.map(|told| (told, None))
+                    self.granted_again(&state, &lock).await.map(|told| (told, false))
                 }
-                Says::Answer(answer) => Ok((answer, None)),
-                Says::Held(_) | Says::Free => Ok((Acquisition::TooEarly { by }, None)),
+                Says::Answer(answer) => Ok((answer, false)),
+                Says::Held(_) | Says::Free => Ok((Acquisition::TooEarly { by }, false)),
             };
         }
         match (self.request.intent, self.request.occurrence) {
-            (Intent::Skip(reason), Some(tick)) => Ok((self.skip(tick, reason).await?, None)),
+            (Intent::Skip(reason), Some(tick)) => Ok((self.skip(tick, reason).await?, false)),
             // A manual run has no tick that could be skipped, but it may have been granted before.
             (Intent::Skip(reason), None) => {
                 let state = self.look().await?;
                 if let Says::Mine(lock) = state.says(self.request) {
-                    return self.granted_again(&state, &lock).await.map(|told| (told, None));
+                    return self.granted_again(&state, &lock).await.map(|told| (told, false));
                 }
-                Ok((Acquisition::Consumed(Consumed::new(reason, None, None)), None))
+                Ok((Acquisition::Consumed(Consumed::new(reason, None, None)), false))
             }
             _ => self.take().await,
         }
@@ -115,19 +115,19 @@ impl Ask<'_> {
             let state = State::read(&request.key, &mut reply)?;
             match state.says(request) {
                 Says::Mine(lock) => {
-                    return self.granted_again(&state, &lock).await.map(|told| (told, None));
+                    return self.granted_again(&state, &lock).await.map(|told| (told, false));
                 }
-                Says::Answer(answer) => return Ok((answer, None)),
+                Says::Answer(answer) => return Ok((answer, false)),
                 Says::Held(lock) => {
                     let consuming = request.if_held == IfHeld::Consume;
                     if let Some(tick) = request.occurrence.filter(|_| consuming) {
                         if let Some(answer) = self.consume(tick, &state, &lock).await? {
-                            return Ok((answer, None));
+                            return Ok((answer, false));
                         }
                         continue;
                     }
                     let held = self.backend.held(self.operation, &state, &lock).await?;
-                    return Ok((Acquisition::Held(held), None));
+                    return Ok((Acquisition::Held(held), false));
                 }
                 Says::Free => return Err(reply.odd("a tick is refused for no reason")),
             }
@@ -181,7 +181,6 @@ impl Ask<'_> {
         }
         if let Some(running) = self.running {
             then.push(records::store_running(keys, running, self.backend.now_ms()));
-            then.push(records::count(keys, Part::Runs));
         }
         Txn::new().when(when).and_then(then).or_else(look(keys))
     }
@@ -199,16 +198,8 @@ impl Ask<'_> {
         let marks = reply.found()?;
         let mut abandoned = state::open(&reply.found()?);
         abandoned.retain(|run| run.run_id != request.run_id);
-        let mut runs = None;
-        if self.running.is_some() {
-            reply.pass(if request.occurrence.is_some() { 5 } else { 4 });
-            runs = Some(reply.found()?.count);
-        }
-        // What refuses a tick are the names of keys, compared by the store: this one was newer.
-        let previous = self.previous(&marks, reply).unwrap_or_else(|error| {
-            tracing::warn!(job = %request.key.job(), %error, "ticks that were missed are not told");
-            None
-        });
+        let stored = self.running.is_some();
+        let previous = self.previous(&marks);
         self.backend.leases.lend(&request.holder, Lent { lease, token, previous });
         let lease_in_hand = state::lease(request, token);
         let is_there = match kept {
@@ -218,10 +209,10 @@ impl Ask<'_> {
             Some(Err(_)) => self.keep_alive(lease).await?,
         };
         if !is_there {
-            return Ok((Acquisition::Expired(lease_in_hand), runs));
+            return Ok((Acquisition::Expired(lease_in_hand), stored));
         }
         let grant = Grant::new(lease_in_hand, previous, abandoned);
-        Ok((Acquisition::Granted(grant), runs))
+        Ok((Acquisition::Granted(grant), stored))
     }
 
     /// Whether the lease was there.
@@ -238,13 +229,9 @@ impl Ask<'_> {
     }
 
     /// The mark as it was; a manual run passes over no ticks.
-    pub(crate) fn previous(
-        &self,
-        marks: &Found,
-        reply: &Reply,
-    ) -> Result<Option<MarkPoint>, BackendError> {
+    pub(crate) fn previous(&self, marks: &Found) -> Option<MarkPoint> {
         let newest = marks.entries.first().filter(|_| self.request.occurrence.is_some());
-        newest.map(|entry| state::point(entry, reply)).transpose()
+        newest.and_then(state::point)
     }
 
     fn restless(&self) -> BackendError {

@@ -16,18 +16,26 @@ impl Ask<'_> {
     /// that, it can never arrive any more: its lease is gone.
     pub(crate) async fn settle(&self) -> Result<Option<Told>, BackendError> {
         let holder = &self.request.holder;
-        let Some(lease) = self.backend.leases.doubtful(holder) else {
+        let (leases, doubtful) = (&self.backend.leases, self.backend.leases.doubtful(holder));
+        if doubtful.is_empty() {
+            return Ok(None);
+        }
+        let state = self.look().await?;
+        let mine = match state.says(self.request) {
+            Says::Mine(lock) => Some(lock),
+            _ => None,
+        };
+        let under = mine.as_ref().map(|lock| lock.lease);
+        for lease in doubtful.iter().filter(|lease| Some(lease.id) != under) {
+            self.backend.wire.revoke_lease(self.operation, lease.id).await?;
+            leases.settled(lease.id);
+        }
+        let Some(lock) = mine else {
             return Ok(None);
         };
-        let state = self.look().await?;
-        if let Says::Mine(lock) = state.says(self.request) {
-            let told = self.granted_again(&state, &lock).await?;
-            self.backend.leases.settled(holder);
-            return Ok(Some((told, None)));
-        }
-        self.backend.wire.revoke_lease(self.operation, lease.id).await?;
-        self.backend.leases.settled(holder);
-        Ok(None)
+        let told = self.granted_again(&state, &lock).await?;
+        leases.settled(lock.lease);
+        Ok(Some((told, false)))
     }
 
     /// The lock is this holder's already: its first answer again, and its life anew.

@@ -28,7 +28,7 @@ impl Ask<'_> {
         let mut reply = self.send(Repeat::Safe, txn).await?;
         if reply.succeeded {
             let marks = reply.found()?;
-            let previous = self.previous(&marks, &reply)?;
+            let previous = self.previous(&marks);
             if marks.count > MARKS
                 && let Some(previous) = previous
             {
@@ -64,7 +64,7 @@ impl Ask<'_> {
             Txn::new().when([held, newer_than_all(keys, tick)]).and_then(then).or_else(look(keys));
         let mut reply = self.send(Repeat::Safe, txn).await?;
         if reply.succeeded {
-            let previous = self.previous(&reply.found()?, &reply)?;
+            let previous = self.previous(&reply.found()?);
             let consumed = Consumed::new(how.0, how.1, previous);
             return Ok(Some(Acquisition::Consumed(consumed)));
         }

@@ -85,7 +85,7 @@ pub(crate) struct Pool {
     pub(crate) idle: Vec<Idle>,
     lent: HashMap<Holder, Lent>,
     /// Leases of requests whose outcome is unknown.
-    doubtful: HashMap<Holder, EtcdLease>,
+    doubtful: Vec<(Holder, EtcdLease)>,
     /// Whether a task keeps the idle ones alive.
     pub(crate) warming: bool,
 }
@@ -191,14 +191,16 @@ impl Leases {
         self.pool().idle.clear();
     }
 
-    /// The lease of a request whose outcome is unknown, if there is one.
-    pub(crate) fn doubtful(&self, holder: &Holder) -> Option<EtcdLease> {
-        self.pool().doubtful.get(holder).copied()
+    /// The leases of a request whose outcome is unknown: more than one where it was sent more than once
+    /// at a time.
+    pub(crate) fn doubtful(&self, holder: &Holder) -> Vec<EtcdLease> {
+        let pool = self.pool();
+        pool.doubtful.iter().filter(|(of, _)| of == holder).map(|(_, lease)| *lease).collect()
     }
 
     /// The outcome is known: nothing can come under that lease any more, or it holds the lock.
-    pub(crate) fn settled(&self, holder: &Holder) {
-        self.pool().doubtful.remove(holder);
+    pub(crate) fn settled(&self, id: i64) {
+        self.pool().doubtful.retain(|(_, lease)| lease.id != id);
     }
 
     /// How many are lent, and how many idle.
@@ -219,8 +221,8 @@ impl Pool {
         // What nobody came back for has expired at the server, even after a change of leader.
         let now = Instant::now();
         self.doubtful
-            .retain(|_, lease| now.saturating_duration_since(lease.sent.at) < lease.life() * 3);
-        self.doubtful.insert(holder, lease);
+            .retain(|(_, lease)| now.saturating_duration_since(lease.sent.at) < lease.life() * 3);
+        self.doubtful.push((holder, lease));
     }
 }
 

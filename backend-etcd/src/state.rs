@@ -136,13 +136,20 @@ pub(crate) fn mark(
     let Some(entry) = newest.next() else {
         return Ok(None);
     };
-    let previous = newest.next().map(|entry| point(entry, reply)).transpose()?;
+    let previous = newest.next().and_then(point);
     let mark = text::read_mark(key, entry, previous);
     mark.map(Some).ok_or_else(|| reply.odd("the mark makes no sense"))
 }
 
-pub(crate) fn point(entry: &Entry, reply: &Reply) -> Result<MarkPoint, BackendError> {
-    text::read_point(entry).ok_or_else(|| reply.odd("the mark as it was makes no sense"))
+/// The mark as it was. One that makes no sense refuses nothing, since the store compares names of
+/// keys: ticks that were missed since then are not told.
+pub(crate) fn point(entry: &Entry) -> Option<MarkPoint> {
+    let point = text::read_point(entry);
+    if point.is_none() {
+        let key = String::from_utf8_lossy(&entry.key);
+        tracing::warn!(%key, "the mark as it was makes no sense");
+    }
+    point
 }
 
 /// The open runs. What is none tells of no run that could be closed, and stands in the way of none:

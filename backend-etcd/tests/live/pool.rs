@@ -96,6 +96,22 @@ fn granted_lease(answer: Acquisition) -> tidelock::Lease {
     }
 }
 
+/// Whichever of the two arrives later takes nothing: its lease is gone.
+#[tokio::test]
+async fn a_request_that_was_sent_twice_at_once_is_settled_whole() {
+    let server = EtcdServer::start(EtcdSettings::new());
+    let proxy = Proxy::to(server.address()).await;
+    let backend = at(&[proxy.endpoint()]);
+    lend(&backend, 2).await;
+    let request = ask("job", 1);
+    proxy.cut_replies(1);
+    let (one, other) = tokio::join!(begin(&backend, &request), begin(&backend, &request));
+    assert!(one.is_err() && other.is_err(), "one connection: {one:?} {other:?}");
+    let answer = until_told(|| begin(&backend, &request)).await;
+    finish(&backend, &request, &granted_lease(answer)).await.unwrap();
+    assert_eq!(leases(&server), 1, "the one that the lock stood under");
+}
+
 /// A program may connect in a runtime of its start, and run in another.
 #[test]
 fn a_backend_outlives_the_runtime_that_it_was_made_in() {

@@ -4,7 +4,8 @@ use tidelock::{ErrorKind, Job, Release, RunState};
 use tidelock_tests::servers::{EtcdServer, base64, namespace};
 
 use crate::bench::{
-    PATIENCE, Seen, TTL, ask, begin, finish, granted, history, ms, named, node, shut_down,
+    PATIENCE, Seen, TTL, ask, assert_taken, begin, finish, granted, held, history, ms, named, node,
+    shut_down,
 };
 
 fn put(server: &EtcdServer, key: &str, value: &str) {
@@ -40,6 +41,8 @@ async fn old_notes_that_make_no_sense_cost_no_run_and_go_with_it() {
             let request = ask("job", second);
             let grant = granted(&backend, &request).await;
             assert_eq!(grant.abandoned, [], "{part}");
+            assert_taken(&backend, second).await;
+            assert!(held(&backend).await, "{part}");
             let finished = finish(&backend, &request, &grant.lease).await.unwrap();
             assert_eq!(finished.release, Release::Released, "{part}");
             assert!(finished.unsaved.is_none(), "{part}: {finished:?}");
