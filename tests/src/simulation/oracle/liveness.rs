@@ -16,6 +16,9 @@ const HELD_US: u64 = 1_600_000;
 /// After an outage: the longest wait for an answer, and the longest before the next try.
 const RECOVERY_US: u64 = 6_000_000;
 
+/// How long the look-up of a job may take on a bad way to the backend.
+const LOOK_UP_US: u64 = 8_000_000;
+
 /// The longest that a backlog of short runs takes.
 const BACKLOG_US: u64 = 12_000_000;
 
@@ -112,11 +115,19 @@ fn is_short(plan: &JobPlan) -> bool {
     !plan.blocking && plan.work.iter().all(short)
 }
 
-/// Whether a node with a clock ahead moved the mark before it had been told the time.
+/// Whether a node with a clock ahead moved the mark in one of the moments that are known: it had
+/// asked before it was told the time, or before the job's look-up was answered, or the job had
+/// just been replaced on it, whose older tick was still being asked for and is not waited for.
 fn is_new(story: &Story<'_>, moved: &Move) -> bool {
     let splay = story.plan.jobs[moved.ask.job].splay_ms * 1_000;
-    let untold = story.lives[moved.ask.life].heard.is_none_or(|at| at >= moved.at);
-    untold && story.since_start(moved.tick.at()) + splay > moved.at
+    let life = &story.lives[moved.ask.life];
+    let asked = story.runs.get(&moved.ask.run).and_then(|run| run.asked_at).unwrap_or(moved.at);
+    let untold = life.heard.is_none_or(|at| at >= asked) || asked <= life.up + LOOK_UP_US;
+    let replaced = life
+        .replaced
+        .iter()
+        .any(|&(at, job)| job == moved.ask.job && at <= asked && asked <= at + LOOK_UP_US);
+    (untold || replaced) && story.since_start(moved.tick.at()) + splay > moved.at
 }
 
 fn seconds(at: u64) -> String {

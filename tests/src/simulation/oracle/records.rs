@@ -54,7 +54,7 @@ fn wrong(at: u64, text: String) -> Finding {
 /// was released before: the release does not wait for it.
 fn may_be_lost(story: &Story<'_>, grant: &Grant) -> bool {
     let life = &story.lives[grant.ask.life];
-    let orderly = !life.dropped && life.stopped.is_some_and(|(_, unsaved)| unsaved == 0);
+    let orderly = !life.dropped && life.shut_down().is_some_and(|(_, unsaved)| unsaved == 0);
     let away = life.records_away.is_some_and(|at| grant.released.is_none_or(|end| end >= at));
     away && !orderly
 }
@@ -93,7 +93,7 @@ fn mistaken(story: &Story<'_>, grant: &Grant, record: &Record) -> Option<&'stati
 fn may_leave_runs(story: &Story<'_>, job: &JobPlan, life: Life) -> bool {
     let told = &story.lives[life];
     let bad = story.plan.nodes[told.seat].network.is_bad() || told.dropped || job.blocking;
-    match (told.stopping, told.stopped) {
+    match (told.stopping, told.shut_down()) {
         (Some(from), Some((to, _))) => {
             let early = story.ended_early(life);
             early && (bad || !story.is_well(life, from, to) || story.is_outage(from, to))

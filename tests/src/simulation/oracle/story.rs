@@ -48,8 +48,9 @@ pub(super) struct Move {
 pub(super) struct RunStory {
     pub(super) handler: Option<(u64, Handler)>,
     pub(super) end: Option<(u64, End)>,
-    /// How often it was asked for.
+    /// How often it was asked for, and when first.
     pub(super) asked: usize,
+    pub(super) asked_at: Option<u64>,
     /// When its node heard of the grant or consumption.
     pub(super) heard: Option<(u64, Answered)>,
 }
@@ -58,6 +59,9 @@ pub(super) struct RunStory {
 #[derive(Default)]
 pub(super) struct LifeStory {
     pub(super) seat: usize,
+    pub(super) up: u64,
+    /// When jobs were replaced on it.
+    pub(super) replaced: Vec<(u64, usize)>,
     /// When it first had an answer about a tick.
     pub(super) heard: Option<u64>,
     /// When it was told to stop, or its scheduler was dropped.
@@ -70,6 +74,13 @@ pub(super) struct LifeStory {
     pub(super) troubles: Vec<(u64, u64)>,
     /// When its records were first not taken.
     pub(super) records_away: Option<u64>,
+}
+
+impl LifeStory {
+    /// When it had shut down, and was not killed before that.
+    pub(super) fn shut_down(&self) -> Option<(u64, usize)> {
+        self.stopped.filter(|(end, _)| self.killed.is_none_or(|killed| killed > *end))
+    }
 }
 
 impl<'a> Story<'a> {
@@ -121,12 +132,17 @@ impl<'a> Story<'a> {
                 let life = &mut self.lives[ask.life];
                 life.heard = life.heard.or(Some(at));
             }
+            What::Up(life) => self.lives[life].up = at,
             What::Stopping(life) => self.lives[life].stopping = Some(at),
             What::Dropped(life) => {
                 (self.lives[life].stopping, self.lives[life].dropped) = (Some(at), true);
             }
             What::Stopped { life, unsaved, .. } => self.lives[life].stopped = Some((at, unsaved)),
-            What::Killed(life) => self.lives[life].killed = Some(at),
+            What::Killed(life) => {
+                let life = &mut self.lives[life];
+                life.killed = life.killed.or(Some(at));
+            }
+            What::Replaced(life, job) => self.lives[life].replaced.push((at, job)),
             What::Frozen(life) | What::Cut(life) | What::Slow(life) | What::RecordsAway(life) => {
                 if matches!(what, What::RecordsAway(_)) {
                     let life = &mut self.lives[life];
@@ -151,6 +167,7 @@ impl<'a> Story<'a> {
             What::Asked(ask) => {
                 if let Some(run) = self.runs.get_mut(&ask.run) {
                     run.asked += 1;
+                    run.asked_at = run.asked_at.or(Some(at));
                 }
             }
             What::Heard(ask, answer) => {

@@ -20,7 +20,7 @@ pub(super) fn must_be_told(story: &Story<'_>, moved: &Move, consumed: bool) -> b
         return false;
     }
     let life = &story.lives[moved.ask.life];
-    match (life.stopped, life.killed) {
+    match (life.shut_down(), life.killed) {
         // An end in good order: nothing was left unsaved.
         (Some((_, 0)), _) if !life.dropped => true,
         (_, Some(killed)) => {
