@@ -32,7 +32,7 @@ use super::stage::Stage;
 /// use tidelock_tests::simulation::Simulation;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let minutes = |n| Duration::from_secs(n * 60);
+/// let minutes = |n: u64| Duration::from_secs(n * 60);
 /// let settlement = Job::new("settlement")
 ///     .cron("*/5 * * * *")?
 ///     .time_zone("Europe/Berlin")?

@@ -116,8 +116,9 @@ fn is_short(plan: &JobPlan) -> bool {
 }
 
 /// Whether a node with a clock ahead moved the mark in one of the moments that are known: it had
-/// asked before it was told the time, or before the job's look-up was answered, or the job had
-/// just been replaced on it, whose older tick was still being asked for and is not waited for.
+/// asked before it was told the time, or before the job's look-up was answered; or the job had just
+/// been put back on it, and begins after a tick that slower nodes are still to come to; or it had
+/// been replaced, and the older tick that was being asked for is not waited for.
 fn is_new(story: &Story<'_>, moved: &Move) -> bool {
     let splay = story.plan.jobs[moved.ask.job].splay_ms * 1_000;
     let life = &story.lives[moved.ask.life];

@@ -60,7 +60,7 @@ pub(super) struct RunStory {
 pub(super) struct LifeStory {
     pub(super) seat: usize,
     pub(super) up: u64,
-    /// When jobs were replaced on it.
+    /// When jobs were put back or replaced on it.
     pub(super) replaced: Vec<(u64, usize)>,
     /// When it first had an answer about a tick.
     pub(super) heard: Option<u64>,
@@ -142,7 +142,9 @@ impl<'a> Story<'a> {
                 let life = &mut self.lives[life];
                 life.killed = life.killed.or(Some(at));
             }
-            What::Replaced(life, job) => self.lives[life].replaced.push((at, job)),
+            What::Added(life, job) | What::Replaced(life, job) => {
+                self.lives[life].replaced.push((at, job));
+            }
             What::Frozen(life) | What::Cut(life) | What::Slow(life) | What::RecordsAway(life) => {
                 if matches!(what, What::RecordsAway(_)) {
                     let life = &mut self.lives[life];
