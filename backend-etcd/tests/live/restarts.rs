@@ -106,3 +106,22 @@ async fn a_server_away_for_longer_than_the_ttl_costs_the_lock_and_no_record() {
     let states = seen.states(&named(&name, &server.endpoints()), "job").await;
     assert_eq!(states, [RunState::LockLost, RunState::Cancelled]);
 }
+
+/// The lease of a lock begins its life anew when a server starts: the node goes on to release it.
+#[tokio::test]
+async fn a_lock_whose_run_ended_while_the_server_was_away_is_free_soon_after_it_is_back() {
+    let server = EtcdServer::start(EtcdSettings::new());
+    let (name, seen) = (namespace(), Seen::default());
+    let (ttl, takes) = (Duration::from_secs(8), ms(500));
+    let work = seen.job("job", "* * * * * *", ttl, takes);
+    let node = node(named(&name, &server.endpoints()), [work]).await;
+    seen.next("job", 1, PATIENCE).await;
+    server.kill();
+    sleep(ttl + ms(2_500)).await; // by its own time, the node's lock has expired
+    server.restart();
+    let back = Instant::now();
+    seen.next("job", 1, PATIENCE).await;
+    assert!(back.elapsed() < ttl / 2, "{:?}", back.elapsed());
+    shut_down([node]).await;
+    seen.assert_once_and_apart();
+}

@@ -88,6 +88,11 @@ impl Core {
         self.timed("finish", bound(ttl), async { self.backend.finish(lease, done).await }).await
     }
 
+    pub(crate) async fn release(&self, lease: &Lease, ttl: Duration) -> Result<(), BackendError> {
+        let released = async { self.backend.release(lease).await };
+        self.timed("release", bound(ttl), released).await.map(drop)
+    }
+
     pub(crate) async fn inspect(&self, key: &LockKey) -> Result<LockState, BackendError> {
         self.timed("inspect", MOST, async { self.backend.inspect(key).await }).await
     }

@@ -40,8 +40,8 @@ impl Drop for Ending {
 
 impl Core {
     /// Waits for the ends of this node's own runs of that job: a tick that is asked for before
-    /// would find the lock in its way and be skipped, for a run that is over. Each takes as long as
-    /// its lock can live, at most.
+    /// would find the lock in its way and be skipped, for a run that is over. That lasts for as long
+    /// as the backend cannot be asked to release it, when no tick would be granted either.
     pub(super) async fn own_runs_ended(&self, job: &JobId) {
         while let Some(over) = self.endings.of(job) {
             select! {

@@ -7,6 +7,7 @@ mod watchdog;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use tokio::select;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::task::yield_now;
 use tokio::time::Instant;
@@ -111,14 +112,44 @@ impl Core {
                 }
                 Err(error) => {
                     self.failed(Some(&job.id), &error);
-                    // By then the lock has expired by itself, and only the record matters.
-                    if !error.is_retryable() || begun.elapsed() >= job.ttl {
+                    let expired = begun.elapsed() >= job.ttl;
+                    if expired && error.is_retryable() {
+                        // By this node's time, and only the record matters; by the store's, the
+                        // lock may be held: etcd begins the lives of its leases anew when it starts
+                        // and when its leader changes.
+                        self.release_later(job, lease.clone());
+                    }
+                    if expired || !error.is_retryable() {
                         return self.save_later(done);
                     }
                     tokio::time::sleep(backoff.next(self)).await;
                 }
             }
         }
+    }
+}
+
+impl Core {
+    /// Releases a lock as soon as the backend can be asked; until then, no tick of its job is asked
+    /// for here.
+    fn release_later(self: &Arc<Self>, job: &Definition, lease: Lease) {
+        let (core, id, ttl) = (self.clone(), job.id.clone(), job.ttl);
+        let ending = self.endings.begin(&id);
+        self.spawn(async move {
+            let mut backoff = Backoff::relaxed();
+            while let Err(error) = core.release(&lease, ttl).await {
+                core.failed(Some(&id), &error);
+                if !error.is_retryable() {
+                    break;
+                }
+                select! {
+                    biased;
+                    () = core.closing.cancelled() => break,
+                    () = tokio::time::sleep(backoff.next(&core)) => {}
+                }
+            }
+            drop(ending);
+        });
     }
 }
 
