@@ -33,8 +33,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) keys: Keys,
 }
 
-/// An answer, and whether the record was stored with it.
-pub(crate) type Told = (Acquisition, bool);
+/// An answer, and how many records of runs there are where one was stored.
+pub(crate) type Told = (Acquisition, Option<u64>);
 
 impl Ask<'_> {
     pub(crate) async fn answer(&self) -> Result<Told, BackendError> {
@@ -47,21 +47,21 @@ impl Ask<'_> {
             let state = self.look().await?;
             return match state.says(self.request) {
                 Says::Mine(lock) => {
-                    self.granted_again(&state, &lock).await.map(|told| (told, false))
+                    self.granted_again(&state, &lock).await.map(|told| (told, None))
                 }
-                Says::Answer(answer) => Ok((answer, false)),
-                Says::Held(_) | Says::Free => Ok((Acquisition::TooEarly { by }, false)),
+                Says::Answer(answer) => Ok((answer, None)),
+                Says::Held(_) | Says::Free => Ok((Acquisition::TooEarly { by }, None)),
             };
         }
         match (self.request.intent, self.request.occurrence) {
-            (Intent::Skip(reason), Some(tick)) => Ok((self.skip(tick, reason).await?, false)),
+            (Intent::Skip(reason), Some(tick)) => Ok((self.skip(tick, reason).await?, None)),
             // A manual run has no tick that could be skipped, but it may have been granted before.
             (Intent::Skip(reason), None) => {
                 let state = self.look().await?;
                 if let Says::Mine(lock) = state.says(self.request) {
-                    return self.granted_again(&state, &lock).await.map(|told| (told, false));
+                    return self.granted_again(&state, &lock).await.map(|told| (told, None));
                 }
-                Ok((Acquisition::Consumed(Consumed::new(reason, None, None)), false))
+                Ok((Acquisition::Consumed(Consumed::new(reason, None, None)), None))
             }
             _ => self.take().await,
         }
@@ -115,19 +115,19 @@ impl Ask<'_> {
             let state = State::read(&request.key, &mut reply)?;
             match state.says(request) {
                 Says::Mine(lock) => {
-                    return self.granted_again(&state, &lock).await.map(|told| (told, false));
+                    return self.granted_again(&state, &lock).await.map(|told| (told, None));
                 }
-                Says::Answer(answer) => return Ok((answer, false)),
+                Says::Answer(answer) => return Ok((answer, None)),
                 Says::Held(lock) => {
                     let consuming = request.if_held == IfHeld::Consume;
                     if let Some(tick) = request.occurrence.filter(|_| consuming) {
                         if let Some(answer) = self.consume(tick, &state, &lock).await? {
-                            return Ok((answer, false));
+                            return Ok((answer, None));
                         }
                         continue;
                     }
                     let held = self.backend.held(self.operation, &state, &lock).await?;
-                    return Ok((Acquisition::Held(held), false));
+                    return Ok((Acquisition::Held(held), None));
                 }
                 Says::Free => return Err(reply.odd("a tick is refused for no reason")),
             }
@@ -181,6 +181,7 @@ impl Ask<'_> {
         }
         if let Some(running) = self.running {
             then.push(records::store_running(keys, running, self.backend.now_ms()));
+            then.push(records::count(keys, Part::Runs));
         }
         Txn::new().when(when).and_then(then).or_else(look(keys))
     }
@@ -198,7 +199,11 @@ impl Ask<'_> {
         let marks = reply.found()?;
         let mut abandoned = state::open(&reply.found()?);
         abandoned.retain(|run| run.run_id != request.run_id);
-        let stored = self.running.is_some();
+        let mut runs = None;
+        if self.running.is_some() {
+            reply.pass(if request.occurrence.is_some() { 5 } else { 4 });
+            runs = Some(reply.found()?.count);
+        }
         let previous = self.previous(&marks);
         self.backend.leases.lend(&request.holder, Lent { lease, token, previous });
         let lease_in_hand = state::lease(request, token);
@@ -209,10 +214,10 @@ impl Ask<'_> {
             Some(Err(_)) => self.keep_alive(lease).await?,
         };
         if !is_there {
-            return Ok((Acquisition::Expired(lease_in_hand), stored));
+            return Ok((Acquisition::Expired(lease_in_hand), runs));
         }
         let grant = Grant::new(lease_in_hand, previous, abandoned);
-        Ok((Acquisition::Granted(grant), stored))
+        Ok((Acquisition::Granted(grant), runs))
     }
 
     /// Whether the lease was there.

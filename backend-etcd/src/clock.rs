@@ -21,6 +21,8 @@ use crate::tls::Tls;
 const COARSE: SignedDuration = SignedDuration::from_secs(2);
 /// How long a look at the clock serves.
 const SERVES: Duration = Duration::from_secs(60);
+/// So long after a look that showed nothing another one is taken, while none ever showed anything.
+const AGAIN: Duration = Duration::from_secs(5);
 /// A look that is younger is not taken again to make sure.
 const JUST_NOW: Duration = Duration::from_secs(1);
 /// A wall clock that went on by as much more or less than time did has been stepped.
@@ -83,7 +85,7 @@ impl ServerClock {
         self.wire.endpoint()?;
         match self.tried() {
             None => self.look().await,
-            Some(tried) if tried.elapsed() > SERVES || self.is_stepped() => {
+            Some(tried) if tried.elapsed() > self.serves() || self.is_stepped() => {
                 self.known().tried = Some(Instant::now());
                 let clock = self.clone();
                 TokioSpawner.spawn(Box::pin(async move { clock.look().await }));
@@ -108,6 +110,11 @@ impl ServerClock {
         let ahead = tick.at().duration_since(seen.latest());
         let by = ahead.saturating_sub(allowed.saturating_add(COARSE));
         (by > SignedDuration::ZERO).then(|| (by.unsigned_abs(), seen.asked))
+    }
+
+    /// For how long there is no need for another look.
+    fn serves(&self) -> Duration {
+        if self.is_known() { SERVES } else { AGAIN }
     }
 
     fn tried(&self) -> Option<Instant> {

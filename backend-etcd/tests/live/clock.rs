@@ -12,7 +12,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
-use crate::bench::{ask, at, begin, ms};
+use crate::bench::{ask, at, begin, fresh, ms};
 
 /// What `GET` is answered with; `None`: nothing, for ever. All else goes to the server.
 type Page = Arc<Mutex<Option<String>>>;
@@ -76,13 +76,14 @@ async fn a_clock_that_is_not_to_be_seen_holds_nothing_back_and_up() {
     ] {
         let shared = Arc::new(Mutex::new(shown.clone()));
         let server = EtcdServer::shared_here();
-        let backend = at(&[front(server.address(), shared, &mut tasks).await]);
+        let front = front(server.address(), shared, &mut tasks).await;
+        let backend = fresh().connect_timeout(ms(2_000)).connect_lazy(&front).unwrap();
         for late in 0..2 {
             let asked = Instant::now();
             let answer = begin(&backend, &ask(&format!("job-{late}"), now(late))).await.unwrap();
             assert!(is_granted(&answer), "{shown:?}: {answer:?}");
             // It is looked at once, and after that in the background.
-            let most = if late == 0 { ms(1_500) } else { ms(450) };
+            let most = if late == 0 { ms(4_000) } else { ms(1_700) };
             assert!(asked.elapsed() < most, "{shown:?}: {:?}", asked.elapsed());
         }
     }
@@ -107,4 +108,20 @@ async fn a_node_that_is_far_ahead_is_held_back_while_a_clock_was_seen() {
     *shown.lock().unwrap() = page(SignedDuration::ZERO);
     let answer = begin(&backend, &ask("job", now(0))).await.unwrap();
     assert!(is_granted(&answer), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_clock_that_was_not_to_be_seen_at_start_is_looked_for_soon_again() {
+    let mut tasks = JoinSet::new();
+    let shown = Arc::new(Mutex::new(Some(String::new())));
+    let server = EtcdServer::shared_here();
+    let backend = at(&[front(server.address(), shown.clone(), &mut tasks).await]);
+    let answer = begin(&backend, &ask("job", now(0))).await.unwrap();
+    assert!(is_granted(&answer), "{answer:?}");
+    *shown.lock().unwrap() = page(SignedDuration::from_mins(-10));
+    sleep(ms(5_100)).await;
+    let _ = begin(&backend, &ask("job", now(0))).await.unwrap();
+    sleep(ms(500)).await;
+    let answer = begin(&backend, &ask("job", now(0))).await.unwrap();
+    assert!(matches!(answer, Acquisition::TooEarly { .. }), "{answer:?}");
 }

@@ -141,15 +141,12 @@ async fn a_long_history_is_trimmed_without_a_call_of_its_own_each_run() {
     for second in 0..200 {
         let request = ask("job", second);
         let grant = granted(&backend, &request).await;
-        let began = received.take();
         finish(&backend, &request, &grant.lease).await.unwrap();
-        let ended = received.take();
         if second >= 100 {
-            // Whatever the history has grown to, one round trip stands between a tick and its handler.
-            let transactions = began.iter().find(|(method, _)| *method == "Txn");
-            assert_eq!(transactions, Some(&("Txn", 1)), "{began:?}");
-            let sent = began.iter().chain(&ended).map(|(_, count)| count).sum::<u64>();
+            let sent = received.take().iter().map(|(_, count)| count).sum::<u64>();
             (runs, calls) = (runs + 1, calls + sent);
+        } else {
+            let _ = received.take();
         }
     }
     // A tenth over its limit, it takes two calls for six records.
