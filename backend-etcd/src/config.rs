@@ -175,8 +175,9 @@ impl EtcdBackendBuilder {
                 None if secure => format!("https://{endpoint}"),
                 None => format!("http://{endpoint}"),
             };
-            let uri: hyper::Uri =
-                address.parse().map_err(|_| misconfigured("an address makes no sense"))?;
+            let uri: hyper::Uri = address.parse().map_err(|_| {
+                misconfigured("an address makes no sense: expected http://host:port,http://...")
+            })?;
             let named = uri.host().is_some_and(|host| !host.is_empty());
             let bare = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
             if !named || !bare {

@@ -63,8 +63,15 @@ impl EtcdBackend {
             .when([Compare::create_revision(key.as_str(), CompareOp::Less, 0)])
             .and_then([TxnOp::delete(prefix, Some(all))])
             .or_else([TxnOp::get(key, None)]);
-        self.wire.txn(PREFLIGHT, Repeat::Safe, txn).await?;
-        Ok(())
+        match self.wire.txn(PREFLIGHT, Repeat::Safe, txn).await {
+            Ok(_) => Ok(()),
+            Err(failure) if failure.error.kind == ErrorKind::Denied => {
+                let prefix = self.namespace.prefix();
+                let needs = format!("this user needs readwrite on the prefix {prefix}");
+                Err(failure.error.within(PREFLIGHT, needs))
+            }
+            Err(failure) => Err(failure.error),
+        }
     }
 
     fn judge_round_trip(&self, found: &mut Preflight) {
@@ -73,7 +80,7 @@ impl EtcdBackend {
             let text = format!(
                 "{took:?}, and an operation may take {operation:?}: raise operation_timeout, and \
                  keep locks for at least {:?}",
-                took * 60
+                found.shortest_ttl()
             );
             found.add(Severity::Warning, "round-trip", text);
         }
