@@ -161,7 +161,7 @@ async fn a_user_needs_no_more_than_the_keys_of_the_namespace() {
     let weak = EtcdBackend::builder(&name).user("other", "pw").connect_lazy(&endpoints).unwrap();
     let error = begin(&weak, &ask("job", 1)).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Denied, "{error:?}");
-    let told = error.to_string();
+    let told = weak.preflight().await.unwrap_err().to_string();
     assert!(told.contains("needs readwrite on the prefix tidelock/"), "{told}");
     let enough = EtcdBackend::builder(&name).user("node", "pw").connect(&endpoints).await.unwrap();
     let request = ask("job", 1);
