@@ -16,7 +16,7 @@ const fn ms(milliseconds: u64) -> Duration {
 fn random_calls_have_the_same_outcomes_in_memory_and_on_etcd() {
     // The smallest TTL; the server looks for what has expired every half second.
     let times = Times { brief: ms(2_000), wait: ms(3_300), sure: ms(1_500) };
-    Differential { times, cases: 16, closes: false }.run(|| async {
+    Differential { times, cases: 40, closes: false }.run(|| async {
         let endpoints = EtcdServer::shared().endpoints().join(",");
         let etcd = EtcdBackend::builder(namespace()).keep(KEEP).operation_timeout(ms(5_000));
         Arc::new(etcd.connect_lazy(&endpoints).expect("a backend")) as Arc<dyn Backend>

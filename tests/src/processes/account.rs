@@ -20,8 +20,8 @@ pub struct Account {
     pub troubles: usize,
     /// Seconds from the first tick of which something is known to the last.
     pub ticks: usize,
-    /// Ticks of which no record tells, by the first and the last of each row.
-    pub silent: Vec<(i64, i64)>,
+    /// Ticks of which no record tells.
+    pub silent: Vec<i64>,
 }
 
 impl fmt::Display for Account {
@@ -97,21 +97,9 @@ pub(super) fn settle(
     let first = *told.first().expect("a record of a tick");
     let last = *told.last().expect("a record of a tick");
     let ticks = (first..=last).step_by(1_000);
-    let silent = rows(ticks.clone().filter(|tick| !told.contains(tick)));
+    let silent: Vec<_> = ticks.clone().filter(|tick| !told.contains(tick)).collect();
     // Why a node did not run the ticks that it passed over dies with it, or with the answer that it
     // did not hear: the mark alone knows.
     assert!(silent.len() <= troubles, "{silent:?} (seed {seed})");
     Account { runs: starts.len(), ended, troubles, ticks: ticks.count(), silent }
-}
-
-/// Seconds in a row, by the first and the last.
-fn rows(ticks: impl Iterator<Item = i64>) -> Vec<(i64, i64)> {
-    let mut rows: Vec<(i64, i64)> = Vec::new();
-    for tick in ticks {
-        match rows.last_mut() {
-            Some((_, last)) if *last + 1_000 == tick => *last = tick,
-            _ => rows.push((tick, tick)),
-        }
-    }
-    rows
 }
