@@ -48,6 +48,10 @@ impl Core {
                 if let Some(mark) = state.mark.filter(|mark| mark.holder == lease.holder) {
                     self.ticks_passed(asking, mark.previous);
                 }
+                // The grant named them, nobody heard it, and its release takes them from the list.
+                let mut named = state.open_runs;
+                named.retain(|run| run.token < lease.token);
+                self.close_abandoned(&asking.due.job, &[], named);
             }
             Err(error) => self.failed(Some(&asking.due.job.id), &error),
         }

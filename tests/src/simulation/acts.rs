@@ -27,12 +27,13 @@ impl Stage<'_> {
         let Self { plan, seats, log, .. } = self;
         let number = seats[seat].lives;
         seats[seat].lives += 1;
-        let name = if number == 0 { format!("n{seat}") } else { format!("n{seat}.{number}") };
-        let life = log.new_life(&name);
+        let called = if number == 0 { format!("n{seat}") } else { format!("n{seat}.{number}") };
+        let name = plan.nodes[seat].name(seat, number);
+        let life = log.new_life(&called, &name);
         self.lives.push(seat);
         let seed = (plan.seed << 20) ^ ((seat as u64) << 12) ^ number;
         let settings = &plan.nodes[seat];
-        let way = Way::new(self.backend.clone(), life, log, settings.network, seed);
+        let way = Way::new((plan.store, self.backend.clone()), life, log, settings.network, seed);
         way.process.blocking_takes(Duration::from_millis(plan.blocking_ms));
         let mut builder = Scheduler::builder(way.backend())
             .clock(seats[seat].clock.clone())

@@ -47,6 +47,8 @@ pub enum Disturbance {
         node: usize,
         /// For how long.
         for_ms: u64,
+        /// Whether nothing answers, rather than that they are refused.
+        silent: bool,
     },
     /// A node stands still, as with SIGSTOP or on a suspended machine, and goes on.
     Freeze {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use tidelock::{JobId, LockState, NodeId, Record, RunContext, RunId};
+use tidelock::{JobId, LockState, Record, RunContext, RunId};
 use tokio::time::Instant;
 
 use super::event::{Event, Handler, Life, What};
@@ -18,7 +18,10 @@ struct Inner {
     began: Instant,
     events: Vec<Event>,
     lives: Vec<String>,
-    life_of: BTreeMap<String, Life>,
+    /// The names that the nodes bear: two may have one.
+    nodes: Vec<String>,
+    /// Which node asked for a run.
+    askers: BTreeMap<RunId, Life>,
     jobs: Vec<String>,
     job_of: BTreeMap<String, usize>,
     /// What the backend has answered first: answers that are repeated are no news.
@@ -36,8 +39,10 @@ pub struct Trace {
     pub start: Timestamp,
     /// Everything that happened, in order.
     pub events: Vec<Event>,
-    /// The names of the nodes, one for each life.
+    /// What the nodes are called here, one for each life.
     pub lives: Vec<String>,
+    /// The names that they bear: two may have one.
+    pub nodes: Vec<String>,
     /// The place in the fleet of each life.
     pub seats: Vec<usize>,
     /// The ids of the jobs.
@@ -63,7 +68,8 @@ impl Log {
             began: Instant::now(),
             events: Vec::with_capacity(if terse { 64 } else { 8_192 }),
             lives: Vec::new(),
-            life_of: BTreeMap::new(),
+            nodes: Vec::new(),
+            askers: BTreeMap::new(),
             jobs: jobs.to_vec(),
             job_of,
             answered: BTreeSet::new(),
@@ -78,6 +84,9 @@ impl Log {
 
     pub(crate) fn note(&self, what: What) {
         let mut inner = self.inner();
+        if let What::Asked(ask) = what {
+            inner.askers.insert(ask.run, ask.life);
+        }
         let small = matches!(what, What::Asked(_) | What::Heard(..));
         if !(small && inner.terse) {
             inner.push(what);
@@ -101,11 +110,12 @@ impl Log {
         inner.push(What::Worked(handler, taken));
     }
 
-    pub(crate) fn new_life(&self, name: &str) -> Life {
+    /// A node starts that is called so here, and bears that name.
+    pub(crate) fn new_life(&self, called: &str, name: &str) -> Life {
         let mut inner = self.inner();
         let life = inner.lives.len();
-        inner.lives.push(name.to_owned());
-        inner.life_of.insert(name.to_owned(), life);
+        inner.lives.push(called.to_owned());
+        inner.nodes.push(name.to_owned());
         life
     }
 
@@ -113,13 +123,14 @@ impl Log {
         self.inner().job_of.get(id.as_str()).copied().unwrap_or(usize::MAX)
     }
 
-    pub(crate) fn life(&self, node: &NodeId) -> Life {
-        self.inner().life_of.get(node.as_str()).copied().unwrap_or(usize::MAX)
+    /// Which node asked for a run: its name may be another's, too.
+    fn asker(&self, run: RunId) -> Life {
+        self.inner().askers.get(&run).copied().unwrap_or(usize::MAX)
     }
 
     pub(crate) fn handler(&self, run: &RunContext) -> Handler {
         Handler {
-            life: self.life(run.node()),
+            life: self.asker(run.run_id()),
             job: self.job(run.job()),
             run: run.run_id(),
             token: run.fencing_token().get(),
@@ -133,6 +144,7 @@ impl Log {
             start,
             events: std::mem::take(&mut inner.events),
             lives: inner.lives.clone(),
+            nodes: inner.nodes.clone(),
             seats,
             jobs: inner.jobs.clone(),
             left,

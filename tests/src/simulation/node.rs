@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidelock::{Backend, ErrorKind, Job, Scheduler};
-use tidelock_memory::MemoryBackend;
+use tidelock::{Backend, Combined, ErrorKind, Job, Scheduler};
 
 use super::disturbance::Disturbance;
 use super::event::{Life, What};
 use super::log::Log;
-use super::plan::Network;
+use super::plan::{Network, StorePlan};
+use super::store::Store;
 use super::tap::Tap;
 use crate::{Chaos, Fault, Faults, NodeSpawner, Op};
 
@@ -18,7 +18,8 @@ use crate::{Chaos, Fault, Faults, NodeSpawner, Op};
 pub(crate) struct Way {
     pub(crate) life: Life,
     pub(crate) process: NodeSpawner,
-    faults: Faults<Tap<MemoryBackend>>,
+    faults: Faults<Tap<Store>>,
+    store: StorePlan,
     network: Network,
     seed: u64,
     log: Log,
@@ -26,7 +27,7 @@ pub(crate) struct Way {
 
 impl Way {
     pub(crate) fn new(
-        backend: MemoryBackend,
+        (store, backend): (StorePlan, Store),
         life: Life,
         log: &Log,
         network: Network,
@@ -34,14 +35,19 @@ impl Way {
     ) -> Self {
         let faults = Faults::new(Tap::at_store(backend, life, log.clone()));
         let process = NodeSpawner::new().linked(faults.link());
-        let way = Self { life, process, faults, network, seed, log: log.clone() };
+        let way = Self { life, process, faults, store, network, seed, log: log.clone() };
         way.meets(network);
         way
     }
 
     /// The backend as the node sees it.
     pub(crate) fn backend(&self) -> Arc<dyn Backend> {
-        Arc::new(Tap::at_node(self.faults.clone(), self.life, self.log.clone()))
+        let (life, log, way) = (self.life, self.log.clone(), self.faults.clone());
+        if self.store.apart {
+            Arc::new(Tap::at_node(Combined::new(way.clone(), way), life, log))
+        } else {
+            Arc::new(Tap::at_node(way, life, log))
+        }
     }
 
     fn meets(&self, network: Network) {
@@ -87,12 +93,15 @@ impl Way {
         Op::ALL.into_iter().for_each(|op| self.faults.always(op, Fault::DelayReply(by)));
     }
 
-    fn records_away(&self) {
+    fn records_away(&self, silent: bool) {
         self.log.note(What::RecordsAway(self.life));
         for op in [Op::Begin, Op::Finish, Op::Save] {
             self.faults.always(op, Fault::RefuseRecord);
         }
         self.faults.always(Op::List, Fault::Fail(ErrorKind::Unavailable));
+        if silent {
+            [Op::Save, Op::List].into_iter().for_each(|op| self.faults.always(op, Fault::Hang));
+        }
     }
 
     fn as_ever(&self) {
@@ -129,7 +138,7 @@ impl Node {
         match (what, &self.scheduler) {
             (Disturbance::Cut { silent, .. }, _) => self.way.cut(silent),
             (Disturbance::Slow { by_ms, .. }, _) => self.way.slow(Duration::from_millis(by_ms)),
-            (Disturbance::RecordsAway { .. }, _) => self.way.records_away(),
+            (Disturbance::RecordsAway { silent, .. }, _) => self.way.records_away(silent),
             (Disturbance::Freeze { .. }, _) if !self.frozen => {
                 self.frozen = true;
                 log.note(What::Frozen(life));

@@ -16,6 +16,8 @@ pub struct Plan {
     pub seed: u64,
     /// The true time at the start.
     pub start: Timestamp,
+    /// What they share.
+    pub store: StorePlan,
     /// The nodes.
     pub nodes: Vec<NodePlan>,
     /// The jobs, the same on all nodes.
@@ -32,8 +34,24 @@ pub struct Plan {
     pub end_at: u64,
 }
 
+/// The backend of a fleet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StorePlan {
+    /// Whether it has a clock of its own.
+    pub clock: bool,
+    /// Whether locks are at one place and records at another.
+    pub apart: bool,
+}
+
+impl Default for StorePlan {
+    fn default() -> Self {
+        Self { clock: true, apart: false }
+    }
+}
+
 /// One place in the fleet; a node that dies is followed by another one there, with the same clock.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct NodePlan {
     /// When it starts first.
@@ -46,6 +64,10 @@ pub struct NodePlan {
     pub corrects: bool,
     /// How many runs it has at a time at most.
     pub max_running: Option<usize>,
+    /// The place whose name it bears: two nodes were set up with one name by mistake.
+    pub namesake: Option<usize>,
+    /// Whether those that follow it bear its name again, rather than one of their own.
+    pub keeps_name: bool,
     /// Its way to the backend.
     pub network: Network,
     /// Nothing is wrong with it but a small skew and latency: what liveness promises, it keeps.
@@ -135,6 +157,19 @@ impl JobPlan {
     }
 }
 
+impl NodePlan {
+    /// The name of the node that is started as the `number`th in that place, counted from 0.
+    pub(crate) fn name(&self, seat: usize, number: u64) -> String {
+        let seat = self.namesake.unwrap_or(seat);
+        if self.keeps_name || number == 0 { format!("n{seat}") } else { format!("n{seat}.{number}") }
+    }
+
+    /// Whether its clock is never far from the true time, unless it is set.
+    pub(crate) fn keeps_time(&self) -> bool {
+        self.offset_ms.abs() <= 1_000
+    }
+}
+
 impl Network {
     /// Whether calls fail by chance.
     pub fn is_bad(&self) -> bool {
@@ -154,6 +189,7 @@ impl fmt::Display for Plan {
             seconds(self.end_at),
             self.blocking_ms
         )?;
+        writeln!(f, "{:?}", self.store)?;
         for (seat, node) in self.nodes.iter().enumerate() {
             writeln!(f, "node n{seat}: {node:?}")?;
         }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use tidelock::{Clock, Job, JobId, LockBackend, LockKey, Scheduler, TestClock};
-use tidelock_memory::MemoryBackend;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -11,6 +10,7 @@ use super::action::{Action, actions};
 use super::log::{Left, Log, Trace};
 use super::node::{Node, Way};
 use super::plan::Plan;
+use super::store::Store;
 use super::when::signed_ms;
 
 /// How long the last shutdown may take.
@@ -24,7 +24,7 @@ pub(crate) struct Stage<'a> {
     pub(super) log: Log,
     pub(super) begun: Instant,
     pub(super) clock: TestClock,
-    pub(super) backend: MemoryBackend,
+    pub(super) backend: Store,
     pub(super) seats: Vec<Seat>,
     /// The place of each life.
     pub(super) lives: Vec<usize>,
@@ -58,10 +58,7 @@ impl<'a> Stage<'a> {
             log,
             begun: Instant::now(),
             seats: plan.nodes.iter().map(seat).collect(),
-            backend: MemoryBackend::new()
-                .keep(usize::MAX)
-                .max_age(Duration::MAX)
-                .with_clock(clock.clone()),
+            backend: Store::new(plan.store, &clock),
             clock,
             lives: Vec::new(),
             leaving: Vec::new(),

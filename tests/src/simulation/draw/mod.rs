@@ -4,6 +4,7 @@ mod disturbances;
 mod jobs;
 mod nodes;
 mod place;
+mod setting;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -69,12 +70,15 @@ pub fn draw(seed: u64, size: Size) -> Plan {
     let slowest = jobs.iter().map(|job| job.lock_ttl_ms() + 25_000).max().unwrap_or(0);
     let heal_at = end_at.saturating_sub(slowest.min(end_at / 2));
     let clocks_right_at = heal_at.saturating_sub(31_000);
-    let nodes = nodes::draw(random, nodes, quiet);
+    let mut nodes = nodes::draw(random, nodes, quiet);
     let disturbances = disturbances::draw(random, &nodes, &jobs, clocks_right_at, heal_at);
     let blocking_ms = if random.random() { random.random_range(1..2_000) } else { 9_000 };
+    let store = setting::store(random, &mut nodes);
+    setting::names(random, &mut nodes);
     Plan {
         seed,
         start: place.start,
+        store,
         nodes,
         jobs,
         disturbances,

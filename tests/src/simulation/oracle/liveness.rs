@@ -1,5 +1,6 @@
 //! A due tick is taken in time: by a node of which nothing is wrong, and after all is healed.
 
+use jiff::Timestamp;
 use tidelock::{Misfire, SkipReason};
 
 use super::finding::{Finding, Promise};
@@ -85,13 +86,19 @@ fn watch(
         {
             continue;
         }
-        let limit = if may_be_held(story, job, latest) { latest + HELD_US } else { latest };
+        let held = may_be_held(story, job, latest) || waits_unclocked(story, job, due, latest);
+        let limit = if held { latest + HELD_US } else { latest };
         let taken = story.moves[job].iter().find(|moved| moved.tick.at() >= tick);
         let wrong = match taken {
             None => Some("nobody took it"),
             Some(moved) if moved.at > limit => Some("it was taken too late"),
             Some(_) if backlog => None,
-            Some(moved) if moved.tick.at() > tick && !is_new(story, moved) => {
+            Some(moved) if is_early(story, moved) => None,
+            Some(moved)
+                if moved.tick.at() > tick
+                    && !is_new(story, moved)
+                    && !is_over_soon(story, job, tick, latest) =>
+            {
                 Some("it was passed over")
             }
             Some(moved) if matches!(moved.consumed, Some((SkipReason::Misfire, _))) => {
@@ -133,6 +140,24 @@ fn is_new(story: &Story<'_>, moved: &Move) -> bool {
 
 fn seconds(at: u64) -> String {
     format!("{}.{:06} s", at / 1_000_000, at % 1_000_000)
+}
+
+/// Without a clock at the backend, a node whose own is ahead takes ticks before their time, and
+/// passes over what is older.
+fn is_early(story: &Story<'_>, moved: &Move) -> bool {
+    !story.plan.store.clock && story.since_start(moved.tick.at()) > moved.at
+}
+
+/// Without a clock at the backend, a node that finds the lock held waits before it asks again.
+fn waits_unclocked(story: &Story<'_>, job: usize, due: u64, latest: u64) -> bool {
+    !story.plan.store.clock && story.is_held(job, due, latest)
+}
+
+/// It may wait for longer than the tick is worth it.
+fn is_over_soon(story: &Story<'_>, job: usize, tick: Timestamp, latest: u64) -> bool {
+    let next = story.schedules[job].next_after(tick).map(|next| story.since_start(next));
+    let due = story.since_start(tick);
+    waits_unclocked(story, job, due, latest) && next.is_some_and(|next| next <= latest + HELD_US)
 }
 
 /// Whether a run may hold the lock at that moment.

@@ -206,12 +206,39 @@ impl<'a> Story<'a> {
         &self.trace.lives[life]
     }
 
+    /// The name that a node bears.
+    pub(super) fn name(&self, life: Life) -> &str {
+        &self.trace.nodes[life]
+    }
+
+    /// The first node of that name: what records tell of nodes, they tell of names.
+    pub(super) fn first_of(&self, name: &str) -> Option<Life> {
+        self.trace.nodes.iter().position(|other| other == name)
+    }
+
     /// Whether a node's life ended before the last shutdown: with a shutdown of its own or without.
     pub(super) fn ended_early(&self, life: Life) -> bool {
         let life = &self.lives[life];
         life.dropped
             || life.stopping.or(life.killed).is_some_and(|at| at <= self.end_at())
                 && life.stopping.is_none_or(|at| at < self.end_at())
+    }
+
+    /// Whether a node was shut down and left no record unsaved.
+    pub(super) fn ended_in_order(&self, life: Life) -> bool {
+        let life = &self.lives[life];
+        !life.dropped && life.shut_down().is_some_and(|(_, unsaved)| unsaved == 0)
+    }
+
+    /// Whether a run held the lock at some moment between `from` and `to`.
+    pub(super) fn is_held(&self, job: usize, from: u64, to: u64) -> bool {
+        let mut next = u64::MAX;
+        let mut grants = self.grants[job].iter().rev().skip_while(|grant| grant.at > to);
+        grants.any(|grant| {
+            let end = grant.released.unwrap_or(u64::MAX).min(next);
+            next = grant.at;
+            end >= from
+        })
     }
 
     /// When the last shutdown began.

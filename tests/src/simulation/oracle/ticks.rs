@@ -11,7 +11,7 @@ use super::unknown::{may_be_unheard, must_be_told};
 use crate::simulation::event::Life;
 use crate::simulation::when::ticks;
 
-/// Ticks in one state by one node: how many have to be told of, may be, and are.
+/// Ticks in one state by the nodes of one name: how many have to be told of, may be, and are.
 #[derive(Debug, Default)]
 struct Account {
     due: u64,
@@ -40,8 +40,7 @@ fn check_job(story: &Story<'_>, job: usize, findings: &mut Vec<Finding>) {
         .collect();
     for record in &records {
         let Some(span) = record.ticks else { continue };
-        let life = story.trace.lives.iter().position(|name| name == record.node.as_str());
-        let Some(life) = life else { continue };
+        let Some(life) = story.first_of(record.node.as_str()) else { continue };
         let account = accounts.entry((life, record.state.to_string())).or_default();
         account.told += span.count;
         account.uncounted |= span.at_least;
@@ -56,7 +55,7 @@ fn check_job(story: &Story<'_>, job: usize, findings: &mut Vec<Finding>) {
     for ((life, state), account) in accounts {
         let Account { due, may, told, uncounted } = account;
         if !uncounted && !(due..=may).contains(&told) {
-            let life = story.life(life);
+            let life = story.name(life);
             let text = format!("{id}: {life} tells of {told} ticks {state}, not {due} to {may}");
             findings.push(silent(story.end_at(), text));
         }
@@ -97,7 +96,8 @@ fn debts(
     let missed = passed.into_iter().map(|tick| (RunState::Missed, tick, false));
     let consumed = moved.consumed.map(|(why, _)| (RunState::Skipped(why), moved.tick.at(), true));
     for (state, tick, consumed) in missed.chain(consumed) {
-        let account = accounts.entry((life, state.to_string())).or_default();
+        let teller = story.first_of(story.name(life)).unwrap_or(life);
+        let account = accounts.entry((teller, state.to_string())).or_default();
         account.may += 1;
         if (!consumed && moved.previous.is_none()) || !must_be_told(story, moved, consumed) {
             continue;
@@ -105,7 +105,7 @@ fn debts(
         account.due += 1;
         let tells = |record: &&&Record| {
             let span = record.ticks.is_some_and(|it| it.first.at() <= tick && tick <= it.last.at());
-            span && record.state == state && record.node.as_str() == story.life(life)
+            span && record.state == state && record.node.as_str() == story.name(life)
         };
         if !records.iter().any(|record| tells(&record)) {
             let text = format!("{id}: nothing of {} tells of {tick} {state}", story.life(life));
