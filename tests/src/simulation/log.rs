@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use tidelock::{JobId, LockState, Record, RunContext, RunId};
+use tidelock::{Fingerprint, JobId, LockState, Record, RunContext, RunId};
 use tokio::time::Instant;
 
-use super::event::{Event, Handler, Life, What};
+use super::event::{Ask, Event, Handler, Life, What};
 
 /// Where everything is noted, in the order in which it happens. Clones are the same log.
 #[derive(Clone, Debug)]
@@ -24,8 +24,10 @@ struct Inner {
     askers: BTreeMap<RunId, Life>,
     jobs: Vec<String>,
     job_of: BTreeMap<String, usize>,
+    /// The fingerprint of each job's other schedule.
+    edited: Vec<Option<Fingerprint>>,
     /// What the backend has answered first: answers that are repeated are no news.
-    answered: BTreeSet<(RunId, u64)>,
+    answered: BTreeSet<(usize, RunId, u64)>,
     /// The newest token that each job's sink has seen.
     sinks: Vec<u64>,
     terse: bool,
@@ -72,6 +74,7 @@ impl Log {
             askers: BTreeMap::new(),
             jobs: jobs.to_vec(),
             job_of,
+            edited: vec![None; jobs.len()],
             answered: BTreeSet::new(),
             sinks: vec![0; jobs.len()],
             terse,
@@ -94,11 +97,30 @@ impl Log {
     }
 
     /// Notes what the backend answered, unless it has said so before.
-    pub(crate) fn note_first(&self, run: RunId, token: u64, what: What) {
+    pub(crate) fn note_first(&self, ask: Ask, token: u64, what: What) {
         let mut inner = self.inner();
-        if inner.answered.insert((run, token)) {
+        if inner.answered.insert((ask.job, ask.run, token)) {
             inner.push(what);
         }
+    }
+
+    /// Notes that an operator has freed a lock. Without its mark a tick may be consumed again.
+    pub(crate) fn forced(&self, job: usize, mark: bool, held: bool) {
+        let mut inner = self.inner();
+        if mark {
+            inner.answered.retain(|&(of, _, token)| of != job || token != 0);
+        }
+        inner.push(What::Forced { job, mark, held });
+    }
+
+    /// Tells jobs with their other schedules from what they were.
+    pub(crate) fn edits(&self, edited: Vec<Option<Fingerprint>>) {
+        self.inner().edited = edited;
+    }
+
+    /// Whether that is the job's other schedule.
+    pub(crate) fn is_edited(&self, job: usize, fingerprint: Fingerprint) -> bool {
+        self.inner().edited.get(job).is_some_and(|edited| *edited == Some(fingerprint))
     }
 
     /// A handler writes to a sink that takes nothing under a token older than it has seen.

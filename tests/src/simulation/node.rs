@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidelock::{Backend, Combined, ErrorKind, Job, Scheduler};
+use tidelock::{Backend, Combined, ErrorKind, Scheduler};
 
 use super::disturbance::Disturbance;
 use super::event::{Life, What};
 use super::log::Log;
 use super::plan::{Network, StorePlan};
+use super::stage::Program;
 use super::store::Store;
 use super::tap::Tap;
 use crate::{Chaos, Fault, Faults, NodeSpawner, Op};
@@ -133,7 +134,7 @@ impl Node {
         Self { scheduler: Some(scheduler), way, dropped: false, frozen: false, removed: Vec::new() }
     }
 
-    pub(crate) fn begin(&mut self, what: Disturbance, ids: &[String], jobs: &[Job]) {
+    pub(crate) fn begin(&mut self, what: Disturbance, ids: &[String], program: &Program) {
         let (life, log) = (self.way.life, self.way.log.clone());
         match (what, &self.scheduler) {
             (Disturbance::Cut { silent, .. }, _) => self.way.cut(silent),
@@ -153,7 +154,7 @@ impl Node {
                 self.removed.push(job);
             }
             (Disturbance::Replace { job, .. }, Some(scheduler))
-                if !self.removed.contains(&job) && scheduler.replace(jobs[job].clone()).is_ok() =>
+                if !self.removed.contains(&job) && scheduler.replace(program.jobs[job].clone()).is_ok() =>
             {
                 log.note(What::Replaced(life, job));
             }
@@ -161,12 +162,12 @@ impl Node {
         }
     }
 
-    pub(crate) fn end(&mut self, what: Disturbance, jobs: &[Job]) {
+    pub(crate) fn end(&mut self, what: Disturbance, program: &Program) {
         match what {
             Disturbance::Cut { .. } => self.way.heal(),
             Disturbance::Slow { .. } | Disturbance::RecordsAway { .. } => self.way.as_ever(),
             Disturbance::Freeze { .. } => self.thaw(),
-            Disturbance::Remove { job, .. } => self.put_back(job, jobs),
+            Disturbance::Remove { job, .. } => self.put_back(job, program),
             _ => {}
         }
     }
@@ -178,21 +179,34 @@ impl Node {
         }
     }
 
-    fn put_back(&mut self, job: usize, jobs: &[Job]) {
+    fn put_back(&mut self, job: usize, program: &Program) {
         let Some(scheduler) = &self.scheduler else { return };
         let Some(at) = self.removed.iter().position(|removed| *removed == job) else { return };
         self.removed.swap_remove(at);
-        if scheduler.add(jobs[job].clone()).is_ok() {
+        if scheduler.add(program.jobs[job].clone()).is_ok() {
             self.way.log.note(What::Added(self.way.life, job));
+            if program.edited[job] {
+                self.way.log.note(What::Edited(self.way.life, job));
+            }
+        }
+    }
+
+    /// A job has its other schedule from now on.
+    pub(crate) fn edit(&mut self, job: usize, program: &Program) {
+        let Some(scheduler) = &self.scheduler else { return };
+        let replaced = !self.removed.contains(&job)
+            && scheduler.replace(program.jobs[job].clone()).is_ok();
+        if replaced {
+            self.way.log.note(What::Edited(self.way.life, job));
         }
     }
 
     /// Heals all that is wrong.
-    pub(crate) fn calm(&mut self, jobs: &[Job]) {
+    pub(crate) fn calm(&mut self, program: &Program) {
         self.thaw();
         self.way.calm();
         while let Some(&job) = self.removed.last() {
-            self.put_back(job, jobs);
+            self.put_back(job, program);
             if self.scheduler.is_none() {
                 return;
             }

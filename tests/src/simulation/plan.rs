@@ -3,7 +3,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use tidelock::Misfire;
+use tidelock::{Fingerprint, Misfire};
 
 use super::disturbance::Planned;
 use super::when::When;
@@ -104,6 +104,8 @@ pub struct JobPlan {
     pub id: String,
     /// Its schedule.
     pub when: When,
+    /// The one that it may get later, on one node after the other.
+    pub edited: Option<When>,
     /// Its lock's TTL, if not the default.
     pub ttl_ms: Option<u64>,
     /// Whether its lock is not renewed.
@@ -145,6 +147,19 @@ pub enum Work {
 }
 
 impl JobPlan {
+    /// What tells its other schedule from its first.
+    pub(crate) fn other_fingerprint(&self) -> Option<Fingerprint> {
+        let other = self.edited.as_ref()?.schedule().ok()?.fingerprint();
+        let first = self.when.schedule().ok()?.fingerprint();
+        (other != first).then_some(other)
+    }
+
+    /// The job with its other schedule, if it has one.
+    pub(crate) fn other(&self) -> Option<Self> {
+        let when = self.edited.clone()?;
+        Some(Self { when, edited: None, ..self.clone() })
+    }
+
     /// The TTL of its lock, as the engine works it out.
     pub fn lock_ttl_ms(&self) -> u64 {
         match (self.ttl_ms, self.fixed_lease, self.timeout_ms) {

@@ -35,7 +35,7 @@ impl Shrinking {
         better |= self.each(|_| 2, plainer_store);
         better |= self.each(|_| 4, shorter);
         better |= self.each(|plan| plan.nodes.len() * 9, simpler_node);
-        better |= self.each(|plan| plan.jobs.len() * 10, simpler_job);
+        better |= self.each(|plan| plan.jobs.len() * 11, simpler_job);
         better |= self.each(|plan| plan.disturbances.len(), shorter_disturbance);
         better && self.tries > 0
     }
@@ -171,8 +171,8 @@ fn simpler_node(plan: &Plan, at: usize) -> Option<Plan> {
 
 fn simpler_job(plan: &Plan, at: usize) -> Option<Plan> {
     let mut plan = plan.clone();
-    let job: &mut JobPlan = &mut plan.jobs[at / 10];
-    match at % 10 {
+    let job: &mut JobPlan = &mut plan.jobs[at / 11];
+    match at % 11 {
         0 => job.work = vec![Work::Quick],
         1 if job.work.len() > 1 => job.work.truncate(1),
         2 if job.work.len() > 1 => drop(job.work.remove(0)),
@@ -183,6 +183,7 @@ fn simpler_job(plan: &Plan, at: usize) -> Option<Plan> {
         7 => job.blocking = false,
         8 => job.misfire = tidelock::Misfire::Once,
         9 => job.fixed_lease = false,
+        10 => job.edited = None,
         _ => return None,
     }
     // A lease that is not renewed needs an end.

@@ -30,39 +30,61 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
     for job in 0..story.moves.len() {
         let steady = story.plan.nodes.first().filter(|node| node.steady && node.joins_at == 0);
         if let Some(node) = steady {
-            let (from, to) = (3_000_000, story.calm_at);
-            watch(story, job, Some(node), (from, to), node_slack(node), findings);
+            let edited = edited_at(story, job).unwrap_or(story.calm_at).min(story.calm_at);
+            let first = Watched { job, edited: false, from: 3_000_000, to: edited };
+            let other = Watched { job, edited: true, from: edited + 3_000_000, to: story.calm_at };
+            for watched in [first, other] {
+                watch(story, watched, Some(node), node_slack(node, story), findings);
+            }
         }
         if story.plan.nodes.iter().any(|node| node.max_running.is_none()) {
-            let from = normal_from(story, job);
+            let edited = story.lives.iter().flat_map(|life| &life.edited).any(|it| it.1 == job);
+            let from = normal_from(story, job, edited);
             let to = story.end_at().saturating_sub(RECOVERY_US);
-            watch(story, job, None, (from, to), RIGHT_US + 80_000 + SLACK_US, findings);
+            let watched = Watched { job, edited, from, to };
+            watch(story, watched, None, RIGHT_US + 80_000 + SLACK_US, findings);
         }
     }
 }
 
 /// By how much a steady node may be late.
-fn node_slack(node: &NodePlan) -> u64 {
+fn node_slack(node: &NodePlan, story: &Story<'_>) -> u64 {
     let behind = u64::try_from(-node.offset_ms).unwrap_or(0) * 1_000;
     // 50 ppm of five minutes are 15 ms.
-    behind + node.network.latency_ms * 4_000 + SLACK_US + 40_000
+    // Where records are kept apart, a run begins after two round trips.
+    let trips = if story.plan.store.apart { 6_000 } else { 4_000 };
+    behind + node.network.latency_ms * trips + SLACK_US + 40_000
 }
 
 /// From when on all is as it should: one TTL and one tick after the healing, or a while where
 /// ticks are rare.
-fn normal_from(story: &Story<'_>, job: usize) -> u64 {
+fn normal_from(story: &Story<'_>, job: usize, edited: bool) -> u64 {
     let ttl = story.plan.jobs[job].lock_ttl_ms() * 1_000;
     let (from, latest) = (story.calm_at + ttl, story.calm_at + ttl + RECOVERY_US);
-    let next = story.schedules[job].next_after(story.instant(from));
+    let next = story.schedule(job, edited).next_after(story.instant(from));
     next.map_or(latest, |tick| latest.min(story.since_start(tick) + 1))
+}
+
+/// One schedule of a job, from one moment to another.
+#[derive(Clone, Copy)]
+struct Watched {
+    job: usize,
+    edited: bool,
+    from: u64,
+    to: u64,
+}
+
+/// When the steady node, the first, had the job with its other schedule.
+fn edited_at(story: &Story<'_>, job: usize) -> Option<u64> {
+    let first = story.lives.iter().find(|life| life.seat == 0)?;
+    first.edited.iter().find(|&&(_, of)| of == job).map(|&(at, _)| at)
 }
 
 /// Fails where a tick between two moments was not taken in time.
 fn watch(
     story: &Story<'_>,
-    job: usize,
+    Watched { job, edited, from, to }: Watched,
     steady: Option<&NodePlan>,
-    (from, to): (u64, u64),
     slack: u64,
     findings: &mut Vec<Finding>,
 ) {
@@ -77,7 +99,7 @@ fn watch(
         return;
     }
     let slack = if backlog { slack + BACKLOG_US } else { slack };
-    for tick in ticks(&story.schedules[job], story.instant(from), story.instant(to)) {
+    for tick in ticks(story.schedule(job, edited), story.instant(from), story.instant(to)) {
         let due = story.since_start(tick);
         let latest = due + splay + slack;
         if latest + HELD_US > to
@@ -93,11 +115,11 @@ fn watch(
             None => Some("nobody took it"),
             Some(moved) if moved.at > limit => Some("it was taken too late"),
             Some(_) if backlog => None,
-            Some(moved) if is_early(story, moved) => None,
+            Some(moved) if is_early(story, moved) || moved.ask.edited != edited => None,
             Some(moved)
                 if moved.tick.at() > tick
                     && !is_new(story, moved)
-                    && !is_over_soon(story, job, tick, latest) =>
+                    && !is_over_soon(story, (job, edited), tick, latest) =>
             {
                 Some("it was passed over")
             }
@@ -145,17 +167,24 @@ fn seconds(at: u64) -> String {
 /// Without a clock at the backend, a node whose own is ahead takes ticks before their time, and
 /// passes over what is older.
 fn is_early(story: &Story<'_>, moved: &Move) -> bool {
-    !story.plan.store.clock && story.since_start(moved.tick.at()) > moved.at
+    let seat = story.lives[moved.ask.life].seat;
+    let early = story.since_start(moved.tick.at()) > moved.at;
+    !story.plan.store.clock && (early || !story.plan.nodes[seat].keeps_time())
 }
 
 /// Without a clock at the backend, a node that finds the lock held waits before it asks again.
 fn waits_unclocked(story: &Story<'_>, job: usize, due: u64, latest: u64) -> bool {
-    !story.plan.store.clock && story.is_held(job, due, latest)
+    !story.plan.store.clock && story.is_held(job, due.saturating_sub(1_000_000), latest)
 }
 
 /// It may wait for longer than the tick is worth it.
-fn is_over_soon(story: &Story<'_>, job: usize, tick: Timestamp, latest: u64) -> bool {
-    let next = story.schedules[job].next_after(tick).map(|next| story.since_start(next));
+fn is_over_soon(
+    story: &Story<'_>,
+    (job, edited): (usize, bool),
+    tick: Timestamp,
+    latest: u64,
+) -> bool {
+    let next = story.schedule(job, edited).next_after(tick).map(|next| story.since_start(next));
     let due = story.since_start(tick);
     waits_unclocked(story, job, due, latest) && next.is_some_and(|next| next <= latest + HELD_US)
 }
@@ -163,5 +192,5 @@ fn is_over_soon(story: &Story<'_>, job: usize, tick: Timestamp, latest: u64) -> 
 /// Whether a run may hold the lock at that moment.
 fn may_be_held(story: &Story<'_>, job: usize, at: u64) -> bool {
     let grant = story.grants[job].iter().rev().find(|grant| grant.at <= at);
-    grant.is_some_and(|grant| grant.released.is_none_or(|released| released + SLACK_US >= at))
+    grant.is_some_and(|grant| grant.end().is_none_or(|end| end + SLACK_US >= at))
 }

@@ -92,14 +92,19 @@ fn debts(
         Some(mark) => mark.at(),
         None => story.trace.start - LOOK_BACK,
     };
-    let passed = ticks(&story.schedules[job], after, before);
+    let passed = ticks(story.schedule(job, moved.ask.edited), after, before);
+    // A run that was asked for again after the mark was taken away heard the later answer alone.
+    let again =
+        |later: &Move| later.ask.run == moved.ask.run && later.epoch > moved.epoch;
+    let superseded = story.moves[job].iter().any(again);
     let missed = passed.into_iter().map(|tick| (RunState::Missed, tick, false));
     let consumed = moved.consumed.map(|(why, _)| (RunState::Skipped(why), moved.tick.at(), true));
     for (state, tick, consumed) in missed.chain(consumed) {
         let teller = story.first_of(story.name(life)).unwrap_or(life);
         let account = accounts.entry((teller, state.to_string())).or_default();
         account.may += 1;
-        if (!consumed && moved.previous.is_none()) || !must_be_told(story, moved, consumed) {
+        let unknown = !consumed && (moved.previous.is_none() || !moved.same_schedule);
+        if unknown || superseded || !must_be_told(story, moved, consumed) {
             continue;
         }
         account.due += 1;
@@ -118,7 +123,7 @@ fn debts(
 fn was_held(story: &Story<'_>, job: usize, moved: &Move, behind: Option<RunId>) -> bool {
     let grants = &story.grants[job];
     grants.iter().any(|held| {
-        let before = held.at <= moved.at && held.released.is_none_or(|at| at >= moved.at);
+        let before = held.at <= moved.at && held.end().is_none_or(|at| at >= moved.at);
         let newer = |other: &Grant| other.token > held.token && other.at < moved.at;
         before && Some(held.ask.run) == behind && !grants.iter().any(newer)
     })
@@ -128,12 +133,15 @@ fn was_held(story: &Story<'_>, job: usize, moved: &Move, behind: Option<RunId>) 
 fn not_a_span(story: &Story<'_>, job: usize, record: &Record) -> Option<&'static str> {
     let span = record.ticks?;
     let before = span.first.at() - SignedDuration::from_millis(1);
-    let all = ticks(&story.schedules[job], before, span.last.at());
-    let ends = all.first() == Some(&span.first.at()) && all.last() == Some(&span.last.at());
+    let is_of = |edited: bool| {
+        let all = ticks(story.schedule(job, edited), before, span.last.at());
+        let ends = all.first() == Some(&span.first.at()) && all.last() == Some(&span.last.at());
+        ends && span.count <= all.len() as u64
+    };
     let granted = story.moves[job]
         .iter()
         .any(|moved| moved.consumed.is_none() && (span.first..=span.last).contains(&moved.tick));
-    if !ends || span.count > all.len() as u64 {
+    if !is_of(false) && !is_of(true) {
         Some("these are no ticks")
     } else if granted {
         Some("one of these was granted")
