@@ -96,14 +96,17 @@ impl Core {
         in_time && (tick.patient || asking.successor.is_none_or(|next| job.due_at(next) > now))
     }
 
-    /// A tick is asked for while it is worth it, its job is there and nothing stops; one whose outcome is unknown
+    /// A tick is asked for while it is worth it, its job is there with its schedule and nothing stops; one whose outcome is unknown
     /// for as long as a lock that it may have taken can live.
     pub(super) fn may_ask(&self, asking: &Asking, worth: bool) -> bool {
         let settling = asking.unknown.is_some_and(|sent| sent.elapsed() <= asking.request.ttl);
         if self.closing.is_cancelled() {
             return false;
         }
-        let wanted = || self.table().find(asking.due.job.id.as_str()).is_some();
+        let wanted = || {
+            let mut table = self.table();
+            table.entry(asking.due.registration).is_some_and(|entry| !entry.is_edited())
+        };
         settling || (worth && !self.stopping.is_cancelled() && wanted())
     }
 }

@@ -34,6 +34,8 @@ impl Core {
             Some(mark) => since.max(mark.occurrence.at()),
             None => since,
         };
+        // What this node had an answer about is told, even where an operator has taken the mark back.
+        let after = asking.heard.map_or(after, |heard| heard.max(after));
         match ticks::span(job, after, occurrence) {
             Ok(Some(ticks)) => self.not_run(registration, job, RunState::Missed, ticks, None),
             Ok(None) => {}

@@ -1,4 +1,5 @@
-//! Drawing what operators do to the whole fleet: rolling deployments, and locks that are freed.
+//! Drawing what operators do to the whole fleet: rolling deployments, locks that are freed,
+//! and times in which no node is up.
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -24,6 +25,13 @@ pub(super) fn draw(
             let (job, mark) = (random.random_range(0..jobs.len().max(1)), chance(random, 40));
             let at = random.random_range(0..heal_at.max(1));
             all.push(Planned { at, what: Disturbance::Force { job, mark } });
+        }
+    }
+    if nodes.iter().all(|node| !node.steady) && chance(random, 25) {
+        let (at, away_ms) = (random.random_range(0..heal_at.max(1)), random.random_range(5_000..60_000));
+        for node in 0..nodes.len() {
+            let away_ms = away_ms + random.random_range(0..3_000);
+            all.push(Planned { at, what: Disturbance::Kill { node, away_ms } });
         }
     }
     all.sort_by_key(|planned| planned.at);

@@ -5,7 +5,7 @@ use tidelock::{Misfire, SkipReason};
 
 use super::finding::{Finding, Promise};
 use super::story::{Move, Story};
-use crate::simulation::plan::{JobPlan, NodePlan, Work};
+use crate::simulation::plan::NodePlan;
 use crate::simulation::when::ticks;
 
 /// What nobody has to account for: timers of a millisecond, and the estimate of a clock.
@@ -19,9 +19,6 @@ const RECOVERY_US: u64 = 6_000_000;
 
 /// How long the look-up of a job may take on a bad way to the backend.
 const LOOK_UP_US: u64 = 8_000_000;
-
-/// The longest that a backlog of short runs takes.
-const BACKLOG_US: u64 = 12_000_000;
 
 /// How far a clock is off at most when it has been set right.
 const RIGHT_US: u64 = 500_000;
@@ -93,18 +90,15 @@ fn watch(
     if from >= to {
         return;
     }
-    // A backlog is run in order, and what is new waits behind it or passes it over.
+    // A backlog is run in order, and what is new waits behind it.
     let backlog = matches!(plan.misfire, Misfire::All { .. });
-    if backlog && (steady.is_some() || !is_short(plan)) {
-        return;
-    }
-    let slack = if backlog { slack + BACKLOG_US } else { slack };
     for tick in ticks(story.schedule(job, edited), story.instant(from), story.instant(to)) {
         let due = story.since_start(tick);
         let latest = due + splay + slack;
         if latest + HELD_US > to
             || (steady.is_some()
                 && story.is_outage(due.saturating_sub(RECOVERY_US), latest + HELD_US))
+            || is_over_soon(story, (job, edited), tick, latest)
         {
             continue;
         }
@@ -112,18 +106,23 @@ fn watch(
         let limit = if held { latest + HELD_US } else { latest };
         let taken = story.moves[job].iter().find(|moved| moved.tick.at() >= tick);
         let wrong = match taken {
+            _ if backlog && !is_idle(story, job, (due + splay, taken.map_or(to, |it| it.at)), slack) => {
+                None
+            }
             None => Some("nobody took it"),
             Some(moved) if moved.at > limit => Some("it was taken too late"),
-            Some(_) if backlog => None,
             Some(moved) if is_early(story, moved) || moved.ask.edited != edited => None,
             Some(moved)
                 if moved.tick.at() > tick
                     && !is_new(story, moved)
-                    && !is_over_soon(story, (job, edited), tick, latest) =>
+                    && !(backlog && story.is_held(job, due.saturating_sub(slack), moved.at)) =>
             {
                 Some("it was passed over")
             }
-            Some(moved) if matches!(moved.consumed, Some((SkipReason::Misfire, _))) => {
+            Some(moved)
+                if matches!(moved.consumed, Some((SkipReason::Misfire, _)))
+                    && !(backlog && story.is_held(job, due.saturating_sub(slack), moved.at)) =>
+            {
                 Some("it was skipped as missed")
             }
             Some(_) => None,
@@ -135,29 +134,37 @@ fn watch(
     }
 }
 
-/// Whether all runs of a job are short.
-fn is_short(plan: &JobPlan) -> bool {
-    let short = |work: &Work| match *work {
-        Work::Quick | Work::PanicsAtOnce => true,
-        Work::Steps(ms) | Work::Heeds(ms) | Work::Fails(ms) | Work::Panics(ms) => ms <= 1_000,
-    };
-    !plan.blocking && plan.work.iter().all(short)
+/// Whether the lock was free for longer than any wait between two moments.
+fn is_idle(story: &Story<'_>, job: usize, (from, to): (u64, u64), slack: u64) -> bool {
+    let mut free = from;
+    for (index, grant) in story.grants[job].iter().enumerate() {
+        if grant.at >= to {
+            break;
+        }
+        if grant.at > free + HELD_US + slack {
+            return true;
+        }
+        // A lock that was not released expires some time before the next grant.
+        let next = story.grants[job].get(index + 1).map_or(to, |next| next.at);
+        free = free.max(grant.end().unwrap_or(next).min(next));
+    }
+    to > free + HELD_US + slack
 }
 
 /// Whether a node with a clock ahead moved the mark in one of the moments that are known: it had
 /// asked before it was told the time, or before the job's look-up was answered; or the job had just
-/// been put back on it, and begins after a tick that slower nodes are still to come to; or it had
-/// been replaced, and the older tick that was being asked for is not waited for.
+/// been put back on it, or had got its other schedule, and begins after a tick that slower nodes
+/// are still to come to.
 fn is_new(story: &Story<'_>, moved: &Move) -> bool {
     let splay = story.plan.jobs[moved.ask.job].splay_ms * 1_000;
     let life = &story.lives[moved.ask.life];
     let asked = story.runs.get(&moved.ask.run).and_then(|run| run.asked_at).unwrap_or(moved.at);
     let untold = life.heard.is_none_or(|at| at >= asked) || asked <= life.up + LOOK_UP_US;
-    let replaced = life
-        .replaced
+    let begun = life
+        .begun
         .iter()
         .any(|&(at, job)| job == moved.ask.job && at <= asked && asked <= at + LOOK_UP_US);
-    (untold || replaced) && story.since_start(moved.tick.at()) + splay > moved.at
+    (untold || begun) && story.since_start(moved.tick.at()) + splay > moved.at
 }
 
 fn seconds(at: u64) -> String {
@@ -186,7 +193,9 @@ fn is_over_soon(
 ) -> bool {
     let next = story.schedule(job, edited).next_after(tick).map(|next| story.since_start(next));
     let due = story.since_start(tick);
-    waits_unclocked(story, job, due, latest) && next.is_some_and(|next| next <= latest + HELD_US)
+    let given_up = story.plan.jobs[job].start_within_ms.is_some_and(|ms| ms * 1_000 <= HELD_US);
+    let over = given_up || next.is_some_and(|next| next <= latest + HELD_US);
+    over && waits_unclocked(story, job, due, latest)
 }
 
 /// Whether a run may hold the lock at that moment.

@@ -23,8 +23,13 @@ pub(super) struct Story<'a> {
     pub(super) moves: Vec<Vec<Move>>,
     /// What each run that was granted or consumed came to.
     pub(super) runs: BTreeMap<RunId, RunStory>,
+    /// Which nodes were told that a tick is done, and how often its mark had been taken away before;
+    /// of jobs whose marks are taken away.
+    pub(super) answers: Vec<(Life, usize, Occurrence, usize)>,
     /// How often the mark of each job was taken away.
     pub(super) epochs: Vec<usize>,
+    /// Whose marks are taken away.
+    loses_marks: Vec<bool>,
     /// When all was healed.
     pub(super) calm_at: u64,
 }
@@ -85,8 +90,8 @@ pub(super) struct LifeStory {
     pub(super) edited: Vec<(u64, usize)>,
     /// When jobs were put back on it.
     pub(super) added: Vec<(u64, usize)>,
-    /// When jobs were put back or replaced on it.
-    pub(super) replaced: Vec<(u64, usize)>,
+    /// When jobs were put back on it, or began anew with another schedule.
+    pub(super) begun: Vec<(u64, usize)>,
     /// When it first had an answer about a tick.
     pub(super) heard: Option<u64>,
     /// When it was told to stop, or its scheduler was dropped.
@@ -126,8 +131,15 @@ impl<'a> Story<'a> {
             moves: vec![Vec::new(); jobs],
             runs: BTreeMap::new(),
             epochs: vec![0; jobs],
+            answers: Vec::new(),
+            loses_marks: vec![false; jobs],
             calm_at: plan.heal_at * 1_000,
         };
+        for planned in &plan.disturbances {
+            if let Disturbance::Force { job, mark: true } = planned.what {
+                story.loses_marks[job] = true;
+            }
+        }
         trace.events.iter().for_each(|event| story.tell(event));
         trace.events.iter().for_each(|event| story.tell_of_runs(event));
         story
@@ -161,6 +173,10 @@ impl<'a> Story<'a> {
             What::Heard(ask, answer) if answer != Answered::Failed => {
                 let life = &mut self.lives[ask.life];
                 life.heard = life.heard.or(Some(at));
+                let done = !matches!(answer, Answered::TooEarly | Answered::Held);
+                if let Some(tick) = ask.tick.filter(|_| done && self.loses_marks[ask.job]) {
+                    self.answers.push((ask.life, ask.job, tick, self.epochs[ask.job]));
+                }
             }
             What::Up(life) => self.lives[life].up = at,
             What::Stopping(life) => self.lives[life].stopping = Some(at),
@@ -174,7 +190,7 @@ impl<'a> Story<'a> {
             }
             What::Edited(life, job) => {
                 self.lives[life].edited.push((at, job));
-                self.lives[life].replaced.push((at, job));
+                self.lives[life].begun.push((at, job));
             }
             What::Forced { job, mark, held } => {
                 self.epochs[job] += usize::from(mark);
@@ -183,11 +199,9 @@ impl<'a> Story<'a> {
                     grant.forced = Some(at);
                 }
             }
-            What::Added(life, job) | What::Replaced(life, job) => {
-                if matches!(what, What::Added(..)) {
-                    self.lives[life].added.push((at, job));
-                }
-                self.lives[life].replaced.push((at, job));
+            What::Added(life, job) => {
+                self.lives[life].added.push((at, job));
+                self.lives[life].begun.push((at, job));
             }
             What::Frozen(life) | What::Cut(life) | What::Slow(life) | What::RecordsAway(life) => {
                 if matches!(what, What::RecordsAway(_)) {

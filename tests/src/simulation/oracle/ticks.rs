@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
-use tidelock::{Record, RunId, RunState, SkipReason};
+use jiff::{SignedDuration, Timestamp};
+use tidelock::{Occurrence, Record, RunId, RunState, SkipReason};
 
 use super::finding::{Finding, Promise};
 use super::story::{Grant, Move, Story};
@@ -103,7 +103,10 @@ fn debts(
         let teller = story.first_of(story.name(life)).unwrap_or(life);
         let account = accounts.entry((teller, state.to_string())).or_default();
         account.may += 1;
-        let unknown = !consumed && (moved.previous.is_none() || !moved.same_schedule);
+        let unknown = !consumed
+            && (moved.previous.is_none()
+                || !moved.same_schedule
+                || was_passed_before(story, job, moved.epoch, tick));
         if unknown || superseded || !must_be_told(story, moved, consumed) {
             continue;
         }
@@ -129,6 +132,25 @@ fn was_held(story: &Story<'_>, job: usize, moved: &Move, behind: Option<RunId>) 
     })
 }
 
+/// Whether the mark had been at a tick or past it before an operator took it away.
+fn was_passed_before(story: &Story<'_>, job: usize, epoch: usize, tick: Timestamp) -> bool {
+    let moves = story.moves[job].iter().take_while(|moved| moved.epoch < epoch);
+    moves.into_iter().any(|moved| moved.tick.at() >= tick)
+}
+
+/// A tick that was told of may run when an operator has taken the mark away; and without it, nothing
+/// tells a node of a tick that another one ran and that it had no answer about.
+fn may_not_know(story: &Story<'_>, moved: &Move, record: &Record) -> bool {
+    let heard = |(life, job, tick, epoch): &(Life, usize, Occurrence, usize)| {
+        let of_name = story.name(*life) == record.node.as_str();
+        of_name && *job == moved.ask.job && *tick >= moved.tick && *epoch == moved.epoch
+    };
+    let rerun = moved.epoch > 0;
+    let lost = moved.epoch < story.epochs[moved.ask.job];
+    let skipped = record.state != RunState::Missed;
+    rerun || lost && (skipped || !story.answers.iter().any(heard))
+}
+
 /// What is wrong with a row of ticks that did not run.
 fn not_a_span(story: &Story<'_>, job: usize, record: &Record) -> Option<&'static str> {
     let span = record.ticks?;
@@ -138,9 +160,10 @@ fn not_a_span(story: &Story<'_>, job: usize, record: &Record) -> Option<&'static
         let ends = all.first() == Some(&span.first.at()) && all.last() == Some(&span.last.at());
         ends && span.count <= all.len() as u64
     };
-    let granted = story.moves[job]
-        .iter()
-        .any(|moved| moved.consumed.is_none() && (span.first..=span.last).contains(&moved.tick));
+    let granted = story.moves[job].iter().any(|moved| {
+        let told = (span.first..=span.last).contains(&moved.tick);
+        told && moved.consumed.is_none() && !may_not_know(story, moved, record)
+    });
     if !is_of(false) && !is_of(true) {
         Some("these are no ticks")
     } else if granted {
