@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use super::Core;
 use super::asking::Asking;
 use super::events::EventKind;
-use super::table::Registration;
 use super::ticks::{self, Fault};
 use crate::job::Definition;
 use crate::lock::{Consumed, MarkPoint, OpenRun, PassedOver, SkippedRow, Untold};
@@ -37,6 +36,8 @@ impl Core {
             Some(mark) => since.max(mark.occurrence.at()),
             None => since,
         };
+        // What this node had an answer about is told, even where an operator has taken the mark back.
+        let after = asking.heard.map_or(after, |heard| heard.max(after));
         match ticks::span(job, after, occurrence) {
             Ok(Some(ticks)) => {
                 self.tell_not_run(job, RunState::Missed, ticks);
@@ -72,7 +73,7 @@ impl Core {
         }
         let named = state.open_runs.iter().filter(|run| run.token < own.token);
         let named: Vec<_> = named.cloned().collect();
-        self.tell(asking.due.registration, job, &own.untold, &named);
+        self.tell(job, &own.untold, &named);
         self.close_abandoned(job, &named, named.clone());
         true
     }
@@ -94,13 +95,7 @@ impl Core {
 
     /// Records what is untold, of the mark as it was and of the runs named as abandoned, if this
     /// node has not just done so.
-    pub(crate) fn tell(
-        self: &Arc<Self>,
-        registration: Registration,
-        job: &Definition,
-        untold: &Untold,
-        named: &[OpenRun],
-    ) {
+    pub(crate) fn tell(self: &Arc<Self>, job: &Definition, untold: &Untold, named: &[OpenRun]) {
         if untold.is_empty() && named.iter().all(|run| run.untold.is_empty()) {
             return;
         }
@@ -115,10 +110,13 @@ impl Core {
         let how_much =
             |record: &Record| (record.run_id, record.ticks.map_or(0, |ticks| ticks.count));
         told.extend(records.iter().map(how_much));
-        let before = match self.table().entry(registration) {
+        let mut table = self.table();
+        let registration = table.find(job.id.as_str()).map(|(registration, _)| registration);
+        let before = match registration.and_then(|registration| table.entry(registration)) {
             Some(entry) => std::mem::replace(&mut entry.told, told),
             None => Vec::new(),
         };
+        drop(table);
         for record in records {
             if !before.contains(&how_much(&record)) {
                 self.save_later(record);

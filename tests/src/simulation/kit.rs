@@ -9,7 +9,7 @@ use tidelock_memory::MemoryBackend;
 use super::disturbance::{Disturbance, Planned};
 use super::log::Log;
 use super::outcome::Outcome;
-use super::plan::{Network, NodePlan, Plan};
+use super::plan::{NodePlan, Plan, StorePlan};
 use super::play::in_paused_time;
 use super::stage::Stage;
 
@@ -65,6 +65,7 @@ impl Simulation {
             seed: 0,
             // Seconds since 1970 that are in range.
             start: Timestamp::from_second(1_767_225_600).unwrap_or(Timestamp::UNIX_EPOCH),
+            store: StorePlan::default(),
             nodes: Vec::new(),
             jobs: Vec::new(),
             disturbances: Vec::new(),
@@ -78,16 +79,7 @@ impl Simulation {
 
     /// With that many nodes. What was said of nodes before is forgotten.
     pub fn nodes(mut self, count: usize) -> Self {
-        let node = NodePlan {
-            joins_at: 0,
-            offset_ms: 0,
-            drift_ppm: 0,
-            corrects: false,
-            max_running: None,
-            network: Network::default(),
-            steady: false,
-        };
-        self.plan.nodes = vec![node; count];
+        self.plan.nodes = vec![NodePlan::default(); count];
         self
     }
 

@@ -39,11 +39,13 @@ impl<B> Tap<B> {
     }
 
     fn ask(&self, request: &AcquireRequest) -> Ask {
+        let job = self.log.job(request.key.job());
         Ask {
             life: self.life,
-            job: self.log.job(request.key.job()),
+            job,
             run: request.run_id,
             tick: request.occurrence,
+            edited: self.log.is_edited(job, request.fingerprint),
         }
     }
 
@@ -60,13 +62,13 @@ impl<B> Tap<B> {
             (End::Store, Some(Acquisition::Granted(grant))) => {
                 let (token, previous) = (grant.lease.token.get(), grant.previous);
                 let previous = previous.map(|mark| mark.occurrence);
-                self.log.note_first(ask.run, token, What::Granted { ask, token, previous });
+                self.log.note_first(ask, token, What::Granted { ask, token, previous });
             }
             (End::Store, Some(Acquisition::Consumed(consumed))) => {
                 let previous = consumed.previous.map(|mark| mark.occurrence);
                 let (reason, blocked_by) = (consumed.reason, consumed.blocked_by);
                 let what = What::Consumed { ask, reason, blocked_by, previous };
-                self.log.note_first(ask.run, 0, what);
+                self.log.note_first(ask, 0, what);
             }
             (End::Store, _) => {}
         }

@@ -43,6 +43,7 @@ fn job(random: &mut StdRng, id: String, when: When) -> JobPlan {
     JobPlan {
         id,
         when,
+        edited: None,
         ttl_ms,
         fixed_lease: fixed,
         timeout_ms,
@@ -57,6 +58,19 @@ fn job(random: &mut StdRng, id: String, when: When) -> JobPlan {
         force_release: chance(random, 10),
         blocking,
         work: work(random, ttl_ms.unwrap_or(30_000)),
+    }
+}
+
+/// Other schedules for some of the jobs.
+pub(super) fn edit(random: &mut StdRng, jobs: &mut [JobPlan], place: &Place, end_at: u64) {
+    for job in jobs {
+        if chance(random, 20) {
+            job.edited = Some(when(random, place, end_at));
+            // Two texts may mean the same.
+            if job.other_fingerprint().is_none() {
+                job.edited = None;
+            }
+        }
     }
 }
 

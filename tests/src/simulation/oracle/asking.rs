@@ -1,16 +1,20 @@
 //! Who has stopped asks for nothing new, and neither does who has no such job; who asks again for
 //! what is theirs is told so.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Promise};
 use super::story::Story;
-use crate::simulation::event::{Answered, What};
+use crate::simulation::event::{Answered, Ask, What};
+
+/// How far ahead the clocks of nodes that keep time are at most.
+const AHEAD_US: u64 = 1_300_000;
 
 pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
     let mut asked = BTreeSet::new();
     let mut stopped = BTreeSet::new();
     let mut removed = BTreeSet::new();
+    let mut edited = BTreeMap::new();
     let mut movers = vec![None; story.trace.jobs.len()];
     for event in &story.trace.events {
         match event.what {
@@ -26,6 +30,10 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
             What::Granted { ask, .. } | What::Consumed { ask, .. } if ask.tick.is_some() => {
                 movers[ask.job] = Some(ask.run);
             }
+            What::Forced { job, mark: true, .. } => movers[job] = None,
+            What::Edited(life, job) => {
+                edited.insert((life, job), event.at);
+            }
             What::Heard(ask, Answered::Taken) if movers[ask.job] == Some(ask.run) => {
                 let text = format!("{ask:?} hears that others have taken what it has");
                 findings.push(Finding::new(Promise::NothingSilent, event.at, text));
@@ -37,6 +45,8 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
                     "asks for something new after it was stopped"
                 } else if first && tick && removed.contains(&(ask.life, ask.job)) {
                     "asks for a tick of a job that was taken out"
+                } else if first && is_outdated(story, &ask, edited.get(&(ask.life, ask.job))) {
+                    "asks for a tick of a schedule that is not the job's"
                 } else {
                     continue;
                 };
@@ -45,5 +55,19 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
             }
             _ => {}
         }
+    }
+}
+
+/// Whether a tick is of the schedule that the job had before or has later on that node. One that
+/// was due already when it was replaced may still be asked for.
+fn is_outdated(story: &Story<'_>, ask: &Ask, edited: Option<&u64>) -> bool {
+    let Some(tick) = ask.tick else { return false };
+    match (ask.edited, edited) {
+        (true, None) => true,
+        (false, Some(&at)) => {
+            let keeps_time = story.keeps_time(story.lives[ask.life].seat);
+            keeps_time && story.since_start(tick.at()) > at + AHEAD_US
+        }
+        _ => false,
     }
 }

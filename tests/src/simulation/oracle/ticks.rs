@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
-use tidelock::{Record, RunId, RunState, SkipReason};
+use jiff::{SignedDuration, Timestamp};
+use tidelock::{Occurrence, Record, RunId, RunState, SkipReason};
 
 use super::finding::{Finding, Promise};
 use super::story::{Grant, Move, Story};
 use super::unknown::{may_be_unheard, must_be_told};
+use crate::simulation::event::Life;
 use crate::simulation::when::ticks;
 
 /// Ticks in one state: how many have to be told of, may be, and are.
@@ -89,7 +90,10 @@ fn debts(
         Some(mark) => mark.at(),
         None => story.trace.start - LOOK_BACK,
     };
-    let passed = ticks(&story.schedules[job], after, before);
+    let passed = ticks(story.schedule(job, moved.ask.edited), after, before);
+    // A run that was asked for again after the mark was taken away heard the later answer alone.
+    let again = |later: &Move| later.ask.run == moved.ask.run && later.epoch > moved.epoch;
+    let superseded = story.moves[job].iter().any(again);
     let missed = passed.into_iter().map(|tick| (RunState::Missed, tick, false));
     let consumed = moved.consumed.map(|(why, _)| (RunState::Skipped(why), moved.tick.at(), true));
     let must_be_told = must_be_told(story, job, moved);
@@ -98,8 +102,12 @@ fn debts(
         account.may += 1;
         // From when on ticks before the first mark count, its mover alone knows; and ticks passed
         // over may still be told of, where the backend has it.
-        let unsure = !consumed && (moved.previous.is_none() || is_left(story, job, moved));
-        if unsure || !must_be_told {
+        let unsure = !consumed
+            && (moved.previous.is_none()
+                || !moved.same_schedule
+                || was_passed_before(story, job, moved.epoch, tick)
+                || is_left(story, job, moved));
+        if unsure || superseded || !must_be_told {
             continue;
         }
         account.due += 1;
@@ -127,22 +135,45 @@ fn is_left(story: &Story<'_>, job: usize, moved: &Move) -> bool {
 fn was_held(story: &Story<'_>, job: usize, moved: &Move, behind: Option<RunId>) -> bool {
     let grants = &story.grants[job];
     grants.iter().any(|held| {
-        let before = held.at <= moved.at && held.released.is_none_or(|at| at >= moved.at);
+        let before = held.at <= moved.at && held.end().is_none_or(|at| at >= moved.at);
         let newer = |other: &Grant| other.token > held.token && other.at < moved.at;
         before && Some(held.ask.run) == behind && !grants.iter().any(newer)
     })
+}
+
+/// Whether the mark had been at a tick or past it before an operator took it away.
+fn was_passed_before(story: &Story<'_>, job: usize, epoch: usize, tick: Timestamp) -> bool {
+    let moves = story.moves[job].iter().take_while(|moved| moved.epoch < epoch);
+    moves.into_iter().any(|moved| moved.tick.at() >= tick)
+}
+
+/// A tick that was told of may run when an operator has taken the mark away; and without it, nothing
+/// tells a node of a tick that another one ran and that it had no answer about.
+fn may_not_know(story: &Story<'_>, moved: &Move, record: &Record) -> bool {
+    let heard = |(life, job, tick, epoch): &(Life, usize, Occurrence, usize)| {
+        let of_name = story.name(*life) == record.node.as_str();
+        of_name && *job == moved.ask.job && *tick >= moved.tick && *epoch == moved.epoch
+    };
+    let rerun = moved.epoch > 0;
+    let lost = moved.epoch < story.epochs[moved.ask.job];
+    let skipped = record.state != RunState::Missed;
+    rerun || lost && (skipped || !story.answers.iter().any(heard))
 }
 
 /// What is wrong with a row of ticks that did not run.
 fn not_a_span(story: &Story<'_>, job: usize, record: &Record) -> Option<&'static str> {
     let span = record.ticks?;
     let before = span.first.at() - SignedDuration::from_millis(1);
-    let all = ticks(&story.schedules[job], before, span.last.at());
-    let ends = all.first() == Some(&span.first.at()) && all.last() == Some(&span.last.at());
-    let granted = story.moves[job]
-        .iter()
-        .any(|moved| moved.consumed.is_none() && (span.first..=span.last).contains(&moved.tick));
-    if !ends || span.count > all.len() as u64 {
+    let is_of = |edited: bool| {
+        let all = ticks(story.schedule(job, edited), before, span.last.at());
+        let ends = all.first() == Some(&span.first.at()) && all.last() == Some(&span.last.at());
+        ends && span.count <= all.len() as u64
+    };
+    let granted = story.moves[job].iter().any(|moved| {
+        let told = (span.first..=span.last).contains(&moved.tick);
+        told && moved.consumed.is_none() && !may_not_know(story, moved, record)
+    });
+    if !is_of(false) && !is_of(true) {
         Some("these are no ticks")
     } else if granted {
         Some("one of these was granted")
