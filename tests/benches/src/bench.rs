@@ -5,6 +5,8 @@ pub(crate) struct Bench {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     pub(crate) run: fn(),
+    /// Measures one contender in a process of its own, where it needs one: words in, figures out.
+    pub(crate) child: Option<fn(&[&str]) -> Vec<f64>>,
 }
 
 impl Bench {
