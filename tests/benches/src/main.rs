@@ -10,7 +10,9 @@
 
 mod bench;
 mod child;
+mod engine;
 mod goal;
+mod instructions;
 mod measure;
 mod schedule;
 mod table;
@@ -18,7 +20,16 @@ mod table;
 use bench::Bench;
 
 /// All benchmarks, in the order in which they run.
-const ALL: &[Bench] = &[schedule::NEXT, schedule::PARSE, schedule::WORST];
+const ALL: &[Bench] = &[
+    schedule::NEXT,
+    schedule::PARSE,
+    schedule::WORST,
+    engine::REGISTRATION,
+    engine::IDLE,
+    engine::BURST,
+    engine::SPREAD,
+    engine::YEAR,
+];
 
 fn main() {
     let asked: Vec<String> = std::env::args().skip(1).collect();
@@ -26,6 +37,12 @@ fn main() {
         && word == child::WORD
     {
         return as_child(words);
+    }
+    if let Some((word, words)) = asked.split_first()
+        && word == instructions::WORD
+    {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        return instructions::run(&words);
     }
     if asked.iter().any(|word| word == "--list") {
         for bench in ALL {
