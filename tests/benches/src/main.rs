@@ -4,21 +4,39 @@
 //! cargo run --release -p tidelock-benches            # all of them
 //! cargo run --release -p tidelock-benches -- NAME..  # those whose names begin with one of these
 //! cargo run --release -p tidelock-benches -- --list
+//! cargo run --release -p tidelock-benches -- soak [--minutes 30]
 //! ```
 
 #![allow(clippy::print_stdout, reason = "what it prints is what it is for")]
 
 mod bench;
 mod child;
+mod etcd;
+mod fleet;
 mod goal;
+mod load;
 mod measure;
+mod redis;
 mod schedule;
+mod soak;
 mod table;
 
 use bench::Bench;
 
 /// All benchmarks, in the order in which they run.
-const ALL: &[Bench] = &[schedule::NEXT, schedule::PARSE, schedule::WORST];
+const ALL: &[Bench] = &[
+    schedule::NEXT,
+    schedule::PARSE,
+    schedule::WORST,
+    fleet::KNOWING,
+    fleet::SKEWED,
+    redis::WHOLE_RUN,
+    redis::TOGETHER,
+    redis::HISTORY,
+    redis::RENEWALS,
+    etcd::WHOLE_RUN,
+    etcd::HISTORY,
+];
 
 fn main() {
     let asked: Vec<String> = std::env::args().skip(1).collect();
@@ -26,6 +44,11 @@ fn main() {
         && word == child::WORD
     {
         return as_child(words);
+    }
+    if let Some((word, words)) = asked.split_first()
+        && word == soak::WORD
+    {
+        return soak::run(words);
     }
     if asked.iter().any(|word| word == "--list") {
         for bench in ALL {
