@@ -42,7 +42,7 @@ impl LockBackend for BrokenLocks {
             (Flaw::RetryWithoutAFreshTtl, Some(token)) if is_mine => {
                 let (key, holder) = (request.key, request.holder);
                 let lease = Lease::new(key, holder, request.run_id, token);
-                let grant = Grant::new(lease, None, vec![]);
+                let grant = Grant::new(lease, None, Untold::default(), vec![]);
                 return Ok(Answer::new(Acquisition::Granted(grant), None));
             }
             // A lock that knows the job alone, as most do: a manual run leaves the mark.

@@ -1,5 +1,6 @@
 //! The jobs whose runs are measured, and the requests and records of a node for them.
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -13,12 +14,20 @@ use super::{Runs, Ticks};
 /// How long a lock lives without renewal: the default.
 pub(crate) const TTL: Duration = Duration::from_secs(30);
 
+#[derive(Debug)]
+struct Job {
+    id: JobId,
+    key: LockKey,
+    /// The newest tick that was asked for.
+    last: AtomicI64,
+}
+
 /// What an engine does for a run over a backend: `begin`, and `finish`.
 #[derive(Debug)]
 pub(crate) struct Jobs<B> {
     pub(crate) backend: B,
     node: NodeId,
-    jobs: Vec<(JobId, LockKey)>,
+    jobs: Vec<Job>,
     ticks: Ticks,
 }
 
@@ -26,13 +35,14 @@ impl<B: Backend> Jobs<B> {
     /// That many jobs, seen by a node of that name.
     pub(crate) fn new(backend: B, jobs: usize, node: &str) -> Self {
         let id = |number| JobId::new(format!("job-{number}")).expect("a job's id");
-        let jobs = (0..jobs).map(id).map(|id| (id.clone(), LockKey::of(&id))).collect();
+        let job = |id| Job { key: LockKey::of(&id), id, last: AtomicI64::new(0) };
+        let jobs = (0..jobs).map(id).map(job).collect();
         let node = NodeId::new(node).expect("a node's id");
         Self { backend, node, jobs, ticks: Ticks::new() }
     }
 
     pub(crate) fn id(&self, job: usize) -> JobId {
-        self.jobs[job].0.clone()
+        self.jobs[job].id.clone()
     }
 
     /// The request for a tick later than all before, and the record of its run.
@@ -43,9 +53,9 @@ impl<B: Backend> Jobs<B> {
 
     /// The request for that tick, by a holder and for a run of that number.
     pub(crate) fn ask_for(&self, job: usize, tick: i64, number: u128) -> (AcquireRequest, Record) {
-        let (id, key) = &self.jobs[job];
+        let Job { id, key, last } = &self.jobs[job];
         let (run, node) = (RunId::new(number), self.node.clone());
-        let request = AcquireRequest::new(
+        let mut request = AcquireRequest::new(
             key.clone(),
             Holder::new(&node, number),
             run,
@@ -54,6 +64,8 @@ impl<B: Backend> Jobs<B> {
             Fingerprint::new(7),
             TTL,
         );
+        // The job's tick before this one: none was passed over.
+        request.after = Occurrence::from_millisecond(last.swap(tick, Ordering::Relaxed));
         let mut record = Record::new(run, id.clone(), node, RunState::Running, now());
         record.occurrence = request.occurrence;
         (request, record)
