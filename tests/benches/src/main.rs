@@ -11,9 +11,11 @@
 
 mod bench;
 mod child;
+mod engine;
 mod etcd;
 mod fleet;
 mod goal;
+mod instructions;
 mod load;
 mod measure;
 mod redis;
@@ -28,6 +30,11 @@ const ALL: &[Bench] = &[
     schedule::NEXT,
     schedule::PARSE,
     schedule::WORST,
+    engine::REGISTRATION,
+    engine::IDLE,
+    engine::BURST,
+    engine::SPREAD,
+    engine::YEAR,
     fleet::KNOWING,
     fleet::SKEWED,
     redis::WHOLE_RUN,
@@ -44,6 +51,12 @@ fn main() {
         && word == child::WORD
     {
         return as_child(words);
+    }
+    if let Some((word, words)) = asked.split_first()
+        && word == instructions::WORD
+    {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        return instructions::run(&words);
     }
     if let Some((word, words)) = asked.split_first()
         && word == soak::WORD
