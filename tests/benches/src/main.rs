@@ -4,6 +4,7 @@
 //! cargo run --release -p tidelock-benches            # all of them
 //! cargo run --release -p tidelock-benches -- NAME..  # those whose names begin with one of these
 //! cargo run --release -p tidelock-benches -- --list
+//! cargo run --release -p tidelock-benches -- soak [--minutes 30]
 //! ```
 
 #![allow(clippy::print_stdout, reason = "what it prints is what it is for")]
@@ -11,10 +12,15 @@
 mod bench;
 mod child;
 mod engine;
+mod etcd;
+mod fleet;
 mod goal;
 mod instructions;
+mod load;
 mod measure;
+mod redis;
 mod schedule;
+mod soak;
 mod table;
 
 use bench::Bench;
@@ -29,6 +35,14 @@ const ALL: &[Bench] = &[
     engine::BURST,
     engine::SPREAD,
     engine::YEAR,
+    fleet::KNOWING,
+    fleet::SKEWED,
+    redis::WHOLE_RUN,
+    redis::TOGETHER,
+    redis::HISTORY,
+    redis::RENEWALS,
+    etcd::WHOLE_RUN,
+    etcd::HISTORY,
 ];
 
 fn main() {
@@ -43,6 +57,11 @@ fn main() {
     {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         return instructions::run(&words);
+    }
+    if let Some((word, words)) = asked.split_first()
+        && word == soak::WORD
+    {
+        return soak::run(words);
     }
     if asked.iter().any(|word| word == "--list") {
         for bench in ALL {
