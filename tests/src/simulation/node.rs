@@ -154,7 +154,8 @@ impl Node {
                 self.removed.push(job);
             }
             (Disturbance::Replace { job, .. }, Some(scheduler))
-                if !self.removed.contains(&job) && scheduler.replace(program.jobs[job].clone()).is_ok() =>
+                if !self.removed.contains(&job)
+                    && scheduler.replace(program.jobs[job].clone()).is_ok() =>
             {
                 log.note(What::Replaced(life, job));
             }
@@ -194,8 +195,8 @@ impl Node {
     /// A job has its other schedule from now on.
     pub(crate) fn edit(&mut self, job: usize, program: &Program) {
         let Some(scheduler) = &self.scheduler else { return };
-        let replaced = !self.removed.contains(&job)
-            && scheduler.replace(program.jobs[job].clone()).is_ok();
+        let replaced =
+            !self.removed.contains(&job) && scheduler.replace(program.jobs[job].clone()).is_ok();
         if replaced {
             self.way.log.note(What::Edited(self.way.life, job));
         }

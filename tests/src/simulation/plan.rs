@@ -176,7 +176,11 @@ impl NodePlan {
     /// The name of the node that is started as the `number`th in that place, counted from 0.
     pub(crate) fn name(&self, seat: usize, number: u64) -> String {
         let seat = self.namesake.unwrap_or(seat);
-        if self.keeps_name || number == 0 { format!("n{seat}") } else { format!("n{seat}.{number}") }
+        if self.keeps_name || number == 0 {
+            format!("n{seat}")
+        } else {
+            format!("n{seat}.{number}")
+        }
     }
 
     /// Whether its clock is never far from the true time, unless it is set.

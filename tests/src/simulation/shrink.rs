@@ -147,7 +147,11 @@ fn shorter(plan: &Plan, part: usize) -> Option<Plan> {
 
 fn plainer_store(plan: &Plan, part: usize) -> Option<Plan> {
     let mut plan = plan.clone();
-    if part == 0 { plan.store.clock = true } else { plan.store.apart = false };
+    if part == 0 {
+        plan.store.clock = true
+    } else {
+        plan.store.apart = false
+    };
     Some(plan)
 }
 

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use tidelock::{
-    Clear, Clock, Job, JobId, LockBackend, LockKey, Release, Scheduler, TestClock,
-};
+use tidelock::{Clear, Clock, Job, JobId, LockBackend, LockKey, Release, Scheduler, TestClock};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 

@@ -28,7 +28,8 @@ pub(super) fn draw(
         }
     }
     if nodes.iter().all(|node| !node.steady) && chance(random, 25) {
-        let (at, away_ms) = (random.random_range(0..heal_at.max(1)), random.random_range(5_000..60_000));
+        let (at, away_ms) =
+            (random.random_range(0..heal_at.max(1)), random.random_range(5_000..60_000));
         for node in 0..nodes.len() {
             let away_ms = away_ms + random.random_range(0..3_000);
             all.push(Planned { at, what: Disturbance::Kill { node, away_ms } });
@@ -38,13 +39,7 @@ pub(super) fn draw(
 }
 
 /// One node after the other gets the other schedule; some only when all is healed.
-fn rolls_out(
-    random: &mut StdRng,
-    all: &mut Vec<Planned>,
-    nodes: usize,
-    job: usize,
-    heal_at: u64,
-) {
+fn rolls_out(random: &mut StdRng, all: &mut Vec<Planned>, nodes: usize, job: usize, heal_at: u64) {
     let from = random.random_range(0..heal_at.max(1));
     let lasts = if chance(random, 50) { 3_000 } else { 120_000 };
     for node in 0..nodes {

@@ -106,7 +106,9 @@ fn watch(
         let limit = if held { latest + HELD_US } else { latest };
         let taken = story.moves[job].iter().find(|moved| moved.tick.at() >= tick);
         let wrong = match taken {
-            _ if backlog && !is_idle(story, job, (due + splay, taken.map_or(to, |it| it.at)), slack) => {
+            _ if backlog
+                && !is_idle(story, job, (due + splay, taken.map_or(to, |it| it.at)), slack) =>
+            {
                 None
             }
             None => Some("nobody took it"),

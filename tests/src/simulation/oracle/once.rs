@@ -44,9 +44,7 @@ fn marks(story: &Story<'_>, job: usize, findings: &mut Vec<Finding>) {
             Some(format!("the mark went from {mark:?} to {tick}"))
         } else if moved.previous != mark {
             Some(format!("the mark was {mark:?}, and {:?} was told", moved.previous))
-        } else if story.plan.store.clock
-            && story.since_start(tick.at()) > moved.at + MAX_AHEAD_US
-        {
+        } else if story.plan.store.clock && story.since_start(tick.at()) > moved.at + MAX_AHEAD_US {
             Some(format!("{tick} was taken too early"))
         } else {
             let before = tick.at() - SignedDuration::from_millis(1);

@@ -64,8 +64,7 @@ fn may_be_lost(story: &Story<'_>, grant: &Grant) -> bool {
 /// Where records are kept apart from locks, a run that its own node did not record is closed by
 /// the one that releases the lock next, unless that dies, too.
 fn is_closed_by_nobody(story: &Story<'_>, grant: &Grant) -> bool {
-    let mut later =
-        story.grants[grant.ask.job].iter().filter(|other| other.token >= grant.token);
+    let mut later = story.grants[grant.ask.job].iter().filter(|other| other.token >= grant.token);
     later.any(|closer| {
         let heard = story.runs.get(&closer.ask.run).and_then(|run| run.heard);
         // Who hears of a grant when its lock has gone asks once which runs were named to it.

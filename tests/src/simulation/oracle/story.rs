@@ -285,7 +285,8 @@ impl<'a> Story<'a> {
 
     /// Whether the clock of a place is never far from the true time.
     pub(super) fn keeps_time(&self, seat: usize) -> bool {
-        let set = |what: &Disturbance| matches!(what, Disturbance::Step { node, .. } if *node == seat);
+        let set =
+            |what: &Disturbance| matches!(what, Disturbance::Step { node, .. } if *node == seat);
         let never_set = !self.plan.disturbances.iter().any(|planned| set(&planned.what));
         self.plan.nodes[seat].keeps_time() && never_set
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use tidelock::{Occurrence, Record, RunId, RunState, SkipReason};
+use tidelock::{Record, RunId, RunState, SkipReason};
 
 use super::finding::{Finding, Promise};
 use super::story::{Grant, Move, Story};
@@ -94,8 +94,7 @@ fn debts(
     };
     let passed = ticks(story.schedule(job, moved.ask.edited), after, before);
     // A run that was asked for again after the mark was taken away heard the later answer alone.
-    let again =
-        |later: &Move| later.ask.run == moved.ask.run && later.epoch > moved.epoch;
+    let again = |later: &Move| later.ask.run == moved.ask.run && later.epoch > moved.epoch;
     let superseded = story.moves[job].iter().any(again);
     let missed = passed.into_iter().map(|tick| (RunState::Missed, tick, false));
     let consumed = moved.consumed.map(|(why, _)| (RunState::Skipped(why), moved.tick.at(), true));
@@ -141,14 +140,19 @@ fn was_passed_before(story: &Story<'_>, job: usize, epoch: usize, tick: Timestam
 /// A tick that was told of may run when an operator has taken the mark away; and without it, nothing
 /// tells a node of a tick that another one ran and that it had no answer about.
 fn may_not_know(story: &Story<'_>, moved: &Move, record: &Record) -> bool {
-    let heard = |(life, job, tick, epoch): &(Life, usize, Occurrence, usize)| {
-        let of_name = story.name(*life) == record.node.as_str();
-        of_name && *job == moved.ask.job && *tick >= moved.tick && *epoch == moved.epoch
+    let heard = |life: Life| {
+        story.answers.iter().any(|&(of, job, tick, epoch)| {
+            let same = (of, job, epoch) == (life, moved.ask.job, moved.epoch);
+            same && tick >= moved.tick
+        })
     };
+    // A record says which name its node bore, and another may have borne it.
+    let mut tellers =
+        (0..story.lives.len()).filter(|life| story.name(*life) == record.node.as_str());
     let rerun = moved.epoch > 0;
     let lost = moved.epoch < story.epochs[moved.ask.job];
     let skipped = record.state != RunState::Missed;
-    rerun || lost && (skipped || !story.answers.iter().any(heard))
+    rerun || lost && (skipped || !tellers.all(heard))
 }
 
 /// What is wrong with a row of ticks that did not run.
