@@ -60,6 +60,8 @@ impl Core {
         );
         request.max_ahead = self.max_ahead;
         request.intent = tick.intent;
+        request.after =
+            if tick.occurrence == due.next { Occurrence::new(due.cursor) } else { None };
         request.skew = self.meter.skew(self.clock.now(), Instant::now()).map(|skew| skew.ahead);
         if !tick.patient && self.backend.has_clock() {
             request.if_held = IfHeld::Consume;

@@ -312,11 +312,6 @@ impl<'a> Story<'a> {
         &self.trace.nodes[life]
     }
 
-    /// The first node of that name: what records tell of nodes, they tell of names.
-    pub(super) fn first_of(&self, name: &str) -> Option<Life> {
-        self.trace.nodes.iter().position(|other| other == name)
-    }
-
     /// Whether a node's life ended before the last shutdown: with a shutdown of its own or without.
     pub(super) fn ended_early(&self, life: Life) -> bool {
         let life = &self.lives[life];
