@@ -21,6 +21,9 @@ struct Account {
     uncounted: bool,
 }
 
+/// How far the clocks of nodes may be apart.
+const MAX_AHEAD_US: u64 = 1_000_000;
+
 /// How far back a node with a clock that is off may begin to count before a first mark.
 const LOOK_BACK: SignedDuration = SignedDuration::from_secs(300);
 
@@ -79,6 +82,10 @@ fn debts(
         let text = format!("{id}: {:?} was answered and not asked about again", moved.ask);
         findings.push(silent(moved.at, text));
     }
+    if matches!(moved.consumed, Some((SkipReason::Overlap, _))) && is_hasty(story, moved) {
+        let text = format!("{id}: {:?} was skipped before slower nodes came to it", moved.ask);
+        findings.push(silent(moved.at, text));
+    }
     if let Some((SkipReason::Overlap, behind)) = moved.consumed
         && !was_held(story, job, moved, behind)
     {
@@ -129,6 +136,13 @@ fn is_left(story: &Story<'_>, job: usize, moved: &Move) -> bool {
     let of_mark = state.mark.iter().map(|mark| &mark.untold);
     let mut left = of_mark.chain(state.open_runs.iter().map(|run| &run.untold));
     left.any(|untold| untold.passed.iter().any(|passed| passed.run_id == moved.ask.run))
+}
+
+/// Where the backend has no clock that says whether a tick is there, a node that finds the lock held
+/// waits for as long as clocks may be apart before it has the tick skipped.
+fn is_hasty(story: &Story<'_>, moved: &Move) -> bool {
+    let held = story.runs.get(&moved.ask.run).and_then(|run| run.held);
+    !story.plan.store.clock && held.is_none_or(|held| moved.at < held + MAX_AHEAD_US)
 }
 
 /// Whether that run held the lock: it had not been released, and no other was granted after it.
