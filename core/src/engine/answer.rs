@@ -31,8 +31,8 @@ impl Core {
         }
         match begun.acquisition {
             Acquisition::Granted(grant) => {
-                self.ticks_passed(asking, grant.previous, &grant.untold);
-                self.tell(job, &grant.untold, &grant.abandoned);
+                self.ticks_passed(asking, grant.previous);
+                self.tell(job, asking.request.run_id, &grant.untold, &grant.abandoned);
                 self.close_abandoned(job, &grant.abandoned, begun.unclosed);
                 let ending = self.endings.begin(&job.id);
                 self.settle_after(asking);
@@ -40,9 +40,9 @@ impl Core {
                 self.granted(job.clone(), grant.lease, running, granted, ending).await;
             }
             Acquisition::Consumed(consumed) => {
-                self.ticks_passed(asking, consumed.previous, &consumed.untold);
+                self.ticks_passed(asking, consumed.previous);
                 self.tick_skipped(asking, &consumed);
-                self.tell(job, &consumed.untold, &[]);
+                self.tell(job, asking.request.run_id, &consumed.untold, &[]);
                 self.settle_after(asking);
             }
             Acquisition::AlreadyTaken(taken) => {

@@ -15,12 +15,7 @@ use crate::{Lease, NodeId, Record, RunId, RunState, TickSpan};
 impl Core {
     /// Records the ticks between the mark as it was and the one that this node moved it to: they
     /// were taken by nobody, and never will be.
-    pub(crate) fn ticks_passed(
-        self: &Arc<Self>,
-        asking: &Asking,
-        previous: Option<MarkPoint>,
-        untold: &Untold,
-    ) {
+    pub(crate) fn ticks_passed(self: &Arc<Self>, asking: &Asking, previous: Option<MarkPoint>) {
         let (due, occurrence) = (&asking.due, asking.tick.occurrence);
         let (registration, job) = (due.registration, &due.job);
         let since = self.table().entry(registration).map_or(due.since, |entry| entry.since);
@@ -42,11 +37,8 @@ impl Core {
             Ok(Some(ticks)) => {
                 self.tell_not_run(job, RunState::Missed, ticks);
                 let run = asking.request.run_id;
-                // What others can tell from what is untold is told from there.
-                if untold.passed.iter().all(|passed| passed.run_id != run) {
-                    let node = self.node.clone();
-                    self.save_later(missed(job, run, node, ticks, self.clock.now()));
-                }
+                let node = self.node.clone();
+                self.save_later(missed(job, run, node, ticks, self.clock.now()));
             }
             Ok(None) => {}
             Err(fault) => self.schedule_faulted(job, &fault),
@@ -69,11 +61,11 @@ impl Core {
             return true;
         };
         if let Some(mark) = state.mark.as_ref().filter(|mark| mark.holder == lease.holder) {
-            self.ticks_passed(asking, mark.previous, &own.untold);
+            self.ticks_passed(asking, mark.previous);
         }
         let named = state.open_runs.iter().filter(|run| run.token < own.token);
         let named: Vec<_> = named.cloned().collect();
-        self.tell(job, &own.untold, &named);
+        self.tell(job, lease.run_id, &own.untold, &named);
         self.close_abandoned(job, &named, named.clone());
         true
     }
@@ -94,8 +86,14 @@ impl Core {
     }
 
     /// Records what is untold, of the mark as it was and of the runs named as abandoned, if this
-    /// node has not just done so.
-    pub(crate) fn tell(self: &Arc<Self>, job: &Definition, untold: &Untold, named: &[OpenRun]) {
+    /// node has not just done so. What the run `own` passed over is told apart.
+    pub(crate) fn tell(
+        self: &Arc<Self>,
+        job: &Definition,
+        own: RunId,
+        untold: &Untold,
+        named: &[OpenRun],
+    ) {
         if untold.is_empty() && named.iter().all(|run| run.untold.is_empty()) {
             return;
         }
@@ -103,7 +101,9 @@ impl Core {
         let (mut records, mut told) = (Vec::new(), Vec::new());
         for untold in all {
             match records_of(job, untold, self.clock.now()) {
-                Ok(of_it) => records.extend(of_it),
+                Ok(of_it) => {
+                    records.extend(of_it.into_iter().filter(|it| it.run_id != own.of_passed()));
+                }
                 Err(fault) => self.schedule_faulted(job, &fault),
             }
         }
