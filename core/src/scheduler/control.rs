@@ -92,13 +92,15 @@ impl Control {
             return Ok(());
         }
         let (mut since, mut cursor, mut registered) = (now, now, Instant::now());
+        let mut answered = None;
         let old = table.remove(job.id.as_str());
         if let Some(old) = old.as_ref().filter(|old| old.job.fingerprint == job.fingerprint) {
             (since, cursor, registered) = (old.since, old.cursor, old.registered);
+            answered = old.answered;
         }
         let registration = table.insert(job.clone(), cursor, registered);
         if let Some(entry) = registration.and_then(|it| table.entry(it)) {
-            entry.since = since;
+            (entry.since, entry.answered) = (since, answered);
         }
         drop(table);
         // What its handler owns is dropped with the table given back.

@@ -146,6 +146,30 @@ impl Simulation {
         self
     }
 
+    /// The store takes no records of a node's, while its locks work.
+    pub fn records_away(self, node: usize, at: Duration, lasts: Duration) -> Self {
+        let what = Disturbance::RecordsAway { node, for_ms: ms(lasts), silent: false };
+        self.disturbed(node, at, what)
+    }
+
+    /// Locks are at one backend and records at another, as [`Combined`](tidelock::Combined) has it.
+    pub fn records_apart(mut self) -> Self {
+        self.plan.store.apart = true;
+        self
+    }
+
+    /// The backend has no clock of its own.
+    pub fn without_backend_clock(mut self) -> Self {
+        self.plan.store.clock = false;
+        self
+    }
+
+    /// A node bears the name of another one, as when both were set up from one text.
+    pub fn same_name(mut self, node: usize, other: usize) -> Self {
+        self.plan.nodes[node].namesake = Some(other);
+        self
+    }
+
     /// A node stands still, as a suspended machine does.
     pub fn freeze(self, node: usize, at: Duration, lasts: Duration) -> Self {
         self.disturbed(node, at, Disturbance::Freeze { node, for_ms: ms(lasts) })

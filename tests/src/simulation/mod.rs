@@ -4,7 +4,8 @@
 //! time on one thread: the same seed gives the same log, to the byte. What goes wrong is drawn with
 //! it: clocks that are off, drift and are set; calls that are slow, lost, or answered to nobody;
 //! nodes that are cut off, freeze, die, are shut down; handlers that are long, fail, panic, block or
-//! do not heed; operators that run, remove and replace jobs.
+//! do not heed; operators that run, remove and replace jobs, roll out other schedules and free locks;
+//! backends without a clock, and records that are kept apart from locks.
 //!
 //! - [`Simulation`]: your own jobs on such a fleet, in a test of yours.
 //! - [`draw`] makes a [`Plan`] of a seed, [`play`] plays it, [`judge`] says what of the promise was

@@ -1,5 +1,5 @@
-//! Who has stopped asks for nothing new, and neither does who has no such job; who asks again for
-//! what is theirs is told so.
+//! Who has stopped asks for nothing new, and neither does who has no such job; of one job a node
+//! asks for one tick after the other; who asks again for what is theirs is told so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,6 +15,8 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
     let mut stopped = BTreeSet::new();
     let mut removed = BTreeSet::new();
     let mut edited = BTreeMap::new();
+    // The tick that each node asked for last. Where a job was put back it may ask for two.
+    let (mut turn, mut added) = (BTreeMap::new(), BTreeSet::new());
     let mut movers = vec![None; story.trace.jobs.len()];
     for event in &story.trace.events {
         match event.what {
@@ -26,6 +28,7 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
             }
             What::Added(life, job) => {
                 removed.remove(&(life, job));
+                added.insert((life, job));
             }
             What::Granted { ask, .. } | What::Consumed { ask, .. } if ask.tick.is_some() => {
                 movers[ask.job] = Some(ask.run);
@@ -40,13 +43,18 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
             }
             What::Asked(ask) => {
                 let first = asked.insert(ask.run);
-                let tick = ask.tick.is_some();
+                let (tick, of) = (ask.tick.is_some(), (ask.life, ask.job));
+                if first && tick {
+                    turn.insert(of, ask.run);
+                }
                 let text = if first && stopped.contains(&ask.life) {
                     "asks for something new after it was stopped"
-                } else if first && tick && removed.contains(&(ask.life, ask.job)) {
+                } else if first && tick && removed.contains(&of) {
                     "asks for a tick of a job that was taken out"
-                } else if first && is_outdated(story, &ask, edited.get(&(ask.life, ask.job))) {
+                } else if first && is_outdated(story, &ask, edited.get(&of)) {
                     "asks for a tick of a schedule that is not the job's"
+                } else if tick && turn.get(&of) != Some(&ask.run) && !added.contains(&of) {
+                    "asks again for a tick when it has asked for a later one"
                 } else {
                     continue;
                 };

@@ -22,10 +22,12 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
             // The newest, to be run or told of as skipped.
             _ => 1,
         };
-        for moved in moves {
+        // Only ticks after a mark that was there when a node looked are missed.
+        for pair in moves.windows(2) {
+            let (before, moved) = (&pair[0], &pair[1]);
             let Some(&(began, asked)) = first.get(&moved.ask.run) else { continue };
             let known = moved.same_schedule
-                && moved.previous.is_some()
+                && before.at < began
                 && story.keeps_time(story.lives[moved.ask.life].seat);
             if let Some(wrong) = wrong(story, moved, most, (began, asked)).filter(|_| known) {
                 let id = &story.trace.jobs[job];
@@ -76,11 +78,9 @@ fn wrong(
     let schedule = story.schedule(job, moved.ask.edited);
     let (tick, millisecond) = (moved.tick.at(), SignedDuration::from_millis(1));
     let splay = story.plan.jobs[job].splay_ms * 1_000;
-    let from_here = |due: u64| {
-        let through = story.instant(due.saturating_sub(splay));
-        ticks(schedule, tick - millisecond, through).len()
-    };
-    let at_least = from_here(began.saturating_sub(OFF_US));
+    // Splayed by up to so much.
+    let from_here = |due: u64| ticks(schedule, tick - millisecond, story.instant(due)).len();
+    let at_least = from_here(began.saturating_sub(splay + OFF_US));
     if at_least > most {
         return Some(format!("of at least {at_least} missed it takes more than {most}"));
     }

@@ -6,7 +6,7 @@ use tidelock::{Record, RunId, RunState, SkipReason};
 
 use super::finding::{Finding, Promise};
 use super::story::{Grant, RunStory, Story};
-use crate::simulation::event::{Answered, End, Life};
+use crate::simulation::event::{End, Life};
 use crate::simulation::plan::JobPlan;
 
 pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
@@ -65,12 +65,7 @@ fn may_be_lost(story: &Story<'_>, grant: &Grant) -> bool {
 /// the one that releases the lock next, unless that dies, too.
 fn is_closed_by_nobody(story: &Story<'_>, grant: &Grant) -> bool {
     let mut later = story.grants[grant.ask.job].iter().filter(|other| other.token >= grant.token);
-    later.any(|closer| {
-        let heard = story.runs.get(&closer.ask.run).and_then(|run| run.heard);
-        // Who hears of a grant when its lock has gone asks once which runs were named to it.
-        let late = heard.is_some_and(|(_, answer)| answer == Answered::Expired);
-        late || closer.released.is_some() && !story.ended_in_order(closer.ask.life)
-    })
+    later.any(|closer| closer.released.is_some() && !story.ended_in_order(closer.ask.life))
 }
 
 /// What a record tells that is not so.

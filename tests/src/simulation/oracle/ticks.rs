@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
-use tidelock::{Occurrence, Record, RunId, RunState, SkipReason};
+use tidelock::{Record, RunId, RunState, SkipReason};
 
 use super::finding::{Finding, Promise};
 use super::story::{Grant, Move, Story};
@@ -20,6 +20,9 @@ struct Account {
     /// Somewhere the ticks were too many to be counted.
     uncounted: bool,
 }
+
+/// How far the clocks of nodes may be apart.
+const MAX_AHEAD_US: u64 = 1_000_000;
 
 /// How far back a node with a clock that is off may begin to count before a first mark.
 const LOOK_BACK: SignedDuration = SignedDuration::from_secs(300);
@@ -79,6 +82,10 @@ fn debts(
         let text = format!("{id}: {:?} was answered and not asked about again", moved.ask);
         findings.push(silent(moved.at, text));
     }
+    if matches!(moved.consumed, Some((SkipReason::Overlap, _))) && is_hasty(story, moved) {
+        let text = format!("{id}: {:?} was skipped before slower nodes came to it", moved.ask);
+        findings.push(silent(moved.at, text));
+    }
     if let Some((SkipReason::Overlap, behind)) = moved.consumed
         && !was_held(story, job, moved, behind)
     {
@@ -131,6 +138,13 @@ fn is_left(story: &Story<'_>, job: usize, moved: &Move) -> bool {
     left.any(|untold| untold.passed.iter().any(|passed| passed.run_id == moved.ask.run))
 }
 
+/// Where the backend has no clock that says whether a tick is there, a node that finds the lock held
+/// waits for as long as clocks may be apart before it has the tick skipped.
+fn is_hasty(story: &Story<'_>, moved: &Move) -> bool {
+    let held = story.runs.get(&moved.ask.run).and_then(|run| run.held);
+    !story.plan.store.clock && held.is_none_or(|held| moved.at < held + MAX_AHEAD_US)
+}
+
 /// Whether that run held the lock: it had not been released, and no other was granted after it.
 fn was_held(story: &Story<'_>, job: usize, moved: &Move, behind: Option<RunId>) -> bool {
     let grants = &story.grants[job];
@@ -150,14 +164,19 @@ fn was_passed_before(story: &Story<'_>, job: usize, epoch: usize, tick: Timestam
 /// A tick that was told of may run when an operator has taken the mark away; and without it, nothing
 /// tells a node of a tick that another one ran and that it had no answer about.
 fn may_not_know(story: &Story<'_>, moved: &Move, record: &Record) -> bool {
-    let heard = |(life, job, tick, epoch): &(Life, usize, Occurrence, usize)| {
-        let of_name = story.name(*life) == record.node.as_str();
-        of_name && *job == moved.ask.job && *tick >= moved.tick && *epoch == moved.epoch
+    let heard = |life: Life| {
+        story.answers.iter().any(|&(of, job, tick, epoch)| {
+            let same = (of, job, epoch) == (life, moved.ask.job, moved.epoch);
+            same && tick >= moved.tick
+        })
     };
+    // A record says which name its node bore, and another may have borne it.
+    let mut tellers =
+        (0..story.lives.len()).filter(|life| story.name(*life) == record.node.as_str());
     let rerun = moved.epoch > 0;
     let lost = moved.epoch < story.epochs[moved.ask.job];
     let skipped = record.state != RunState::Missed;
-    rerun || lost && (skipped || !story.answers.iter().any(heard))
+    rerun || lost && (skipped || !tellers.all(heard))
 }
 
 /// What is wrong with a row of ticks that did not run.
