@@ -86,7 +86,8 @@ impl Core {
     }
 
     /// Records what is untold, of the mark as it was and of the runs named as abandoned, if this
-    /// node has not just done so. What the run `own` passed over is told apart.
+    /// node has not just done so. What the run `own` passed over is told apart: by this node, which
+    /// may know better what lies between.
     pub(crate) fn tell(
         self: &Arc<Self>,
         job: &Definition,
@@ -97,31 +98,22 @@ impl Core {
         if untold.is_empty() && named.iter().all(|run| run.untold.is_empty()) {
             return;
         }
-        let all = named.iter().map(|run| &run.untold).chain([untold]);
-        let (mut records, mut told) = (Vec::new(), Vec::new());
-        for untold in all {
+        let mut records = Vec::new();
+        for untold in named.iter().map(|run| &run.untold).chain([untold]) {
             match records_of(job, untold, self.clock.now()) {
-                Ok(of_it) => {
-                    records.extend(of_it.into_iter().filter(|it| it.run_id != own.of_passed()));
-                }
+                Ok(of_it) => records.extend(of_it),
                 Err(fault) => self.schedule_faulted(job, &fault),
             }
         }
-        let how_much =
-            |record: &Record| (record.run_id, record.ticks.map_or(0, |ticks| ticks.count));
-        told.extend(records.iter().map(how_much));
         let mut table = self.table();
         let registration = table.find(job.id.as_str()).map(|(registration, _)| registration);
-        let before = match registration.and_then(|registration| table.entry(registration)) {
-            Some(entry) => std::mem::replace(&mut entry.told, told),
-            None => Vec::new(),
+        let entry = registration.and_then(|registration| table.entry(registration));
+        let new = match entry {
+            Some(entry) => entry.told.more(&records, own.of_passed()),
+            None => records,
         };
         drop(table);
-        for record in records {
-            if !before.contains(&how_much(&record)) {
-                self.save_later(record);
-            }
-        }
+        new.into_iter().for_each(|record| self.save_later(record));
     }
 
     /// Tells of the abandoned runs that a grant names, and closes those whose records the backend
@@ -164,7 +156,8 @@ pub(crate) fn records_of(
 pub(crate) fn skipped(job: &crate::JobId, row: &SkippedRow, now: Timestamp) -> Record {
     let ticks = TickSpan::new(row.first, row.last, row.count, false);
     let state = RunState::Skipped(row.reason);
-    let mut record = Record::new(row.run_id, job.clone(), row.node.clone(), state, now);
+    let mut record =
+        Record::new(row.run_id.of_skipped(), job.clone(), row.node.clone(), state, now);
     record.blocked_by = row.blocked_by;
     not_run(record, ticks)
 }

@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::plan::{Basis, Clocks, Place, Plan};
+use super::told::Told;
 use crate::job::Definition;
-use crate::{JobId, Misfire, Occurrence, RunId};
+use crate::{JobId, Misfire, Occurrence};
 
 /// One registration of a job: a job that is removed and added again has another one, so that an
 /// answer that comes late moves nothing of its successor.
@@ -42,8 +43,8 @@ pub(crate) struct Entry {
     pub(crate) looked: bool,
     /// Whether it was told that the mark is ahead of this node's clock.
     pub(crate) mark_ahead: bool,
-    /// What this node told last of ticks that did not run, and of how many.
-    pub(crate) told: Vec<(RunId, u64)>,
+    /// What this node told last of ticks that did not run.
+    pub(crate) told: Told,
 }
 
 /// From where a job goes on that was put in the place of another one.
@@ -102,7 +103,7 @@ impl Table {
             replaced: None,
             looked: false,
             mark_ahead: false,
-            told: Vec::new(),
+            told: Told::default(),
         };
         let slot = match self.free.pop() {
             Some(slot) => slot,

@@ -23,7 +23,7 @@ pub struct Untold {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkippedRow {
-    /// The id of their record: that of the run that the first of them would have been.
+    /// The run that the first of them would have been: see [`RunId::of_skipped`].
     pub run_id: RunId,
     /// The node that moved the mark past the newest.
     pub node: NodeId,
@@ -42,7 +42,7 @@ pub struct SkippedRow {
 }
 
 /// A move of the mark that may have passed over ticks: those between `since` and `until`, by the
-/// schedule of that fingerprint.
+/// schedule of that fingerprint. (A node with another one cannot tell which.)
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PassedOver {

@@ -103,7 +103,6 @@ fn debts(
     let superseded = story.moves[job].iter().any(again);
     let missed = passed.into_iter().map(|tick| (RunState::Missed, tick, false));
     let consumed = moved.consumed.map(|(why, _)| (RunState::Skipped(why), moved.tick.at(), true));
-    let must_be_told = must_be_told(story, job, moved);
     for (state, tick, consumed) in missed.chain(consumed) {
         let account = accounts.entry(state.to_string()).or_default();
         account.may += 1;
@@ -114,7 +113,7 @@ fn debts(
                 || !moved.same_schedule
                 || was_passed_before(story, job, moved.epoch, tick)
                 || is_left(story, job, moved));
-        if unsure || superseded || !must_be_told {
+        if unsure || superseded || !must_be_told(story, job, moved, consumed) {
             continue;
         }
         account.due += 1;
@@ -176,7 +175,12 @@ fn may_not_know(story: &Story<'_>, moved: &Move, record: &Record) -> bool {
     let rerun = moved.epoch > 0;
     let lost = moved.epoch < story.epochs[moved.ask.job];
     let skipped = record.state != RunState::Missed;
-    rerun || lost && (skipped || !tellers.all(heard))
+    // Whose move was not heard of, or was made again after the mark was gone, others tell.
+    let moves =
+        story.moves[moved.ask.job].iter().filter(|it| it.ask.run.of_passed() == record.run_id);
+    let unheard = |it: &Move| story.runs.get(&it.ask.run).is_none_or(|run| run.heard.is_none());
+    let by_others = moves.clone().count() > 1 || moves.clone().any(unheard);
+    rerun || lost && (skipped || by_others || !tellers.all(heard))
 }
 
 /// What is wrong with a row of ticks that did not run.

@@ -10,8 +10,9 @@ const TO_SAVE_US: u64 = 15_000_000;
 ///
 /// Its node has, if it heard of it and lived on. Otherwise what is untold stays at the backend, and
 /// is named with each grant, until a run to which it was named is released: only the nodes of these
-/// can take it with them, when they die with records in hand.
-pub(super) fn must_be_told(story: &Story<'_>, job: usize, moved: &Move) -> bool {
+/// can take it with them, when they die with records in hand. Which ticks were passed over tells
+/// only a node that has their schedule.
+pub(super) fn must_be_told(story: &Story<'_>, job: usize, moved: &Move, consumed: bool) -> bool {
     let heard = |ask: &Ask| story.runs.get(&ask.run).and_then(|run| run.heard);
     let mover = heard(&moved.ask).filter(|(_, answer)| *answer != Answered::Expired);
     if mover.is_some_and(|(at, _)| tells(story, moved.ask.life, at)) {
@@ -28,8 +29,9 @@ pub(super) fn must_be_told(story: &Story<'_>, job: usize, moved: &Move) -> bool 
         settled |= grant.ask.tick.is_some() && grant.released.is_some();
         last
     });
-    let mut named = named.filter_map(|grant| Some((grant.ask.life, heard(&grant.ask)?.0)));
-    named.all(|(life, at)| tells(story, life, at))
+    let mut named = named.filter_map(|grant| Some((grant.ask, heard(&grant.ask)?.0)));
+    let knows = |ask: Ask| consumed || ask.edited == moved.ask.edited;
+    named.all(|(ask, at)| knows(ask) && tells(story, ask.life, at))
 }
 
 /// Whether a node tells what it has to tell from that moment on.
