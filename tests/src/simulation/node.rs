@@ -1,15 +1,16 @@
 //! One node of a simulated fleet, and what can happen to it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidelock::{Backend, ErrorKind, Job, Scheduler};
-use tidelock_memory::MemoryBackend;
 
 use super::disturbance::Disturbance;
 use super::event::{Life, What};
 use super::log::Log;
 use super::plan::Network;
+use super::real::Route;
 use super::tap::Tap;
 use crate::{Chaos, Fault, Faults, NodeSpawner, Op};
 
@@ -18,7 +19,9 @@ use crate::{Chaos, Fault, Faults, NodeSpawner, Op};
 pub(crate) struct Way {
     pub(crate) life: Life,
     pub(crate) process: NodeSpawner,
-    faults: Faults<Tap<MemoryBackend>>,
+    faults: Faults<Tap<Arc<dyn Backend>>>,
+    route: Arc<dyn Route>,
+    cut: Arc<AtomicBool>,
     network: Network,
     seed: u64,
     log: Log,
@@ -26,15 +29,16 @@ pub(crate) struct Way {
 
 impl Way {
     pub(crate) fn new(
-        backend: MemoryBackend,
+        route: Arc<dyn Route>,
         life: Life,
         log: &Log,
         network: Network,
         seed: u64,
     ) -> Self {
-        let faults = Faults::new(Tap::at_store(backend, life, log.clone()));
+        let faults = Faults::new(Tap::at_store(route.backend(), life, log.clone()));
         let process = NodeSpawner::new().linked(faults.link());
-        let way = Self { life, process, faults, network, seed, log: log.clone() };
+        let (cut, log) = (Arc::default(), log.clone());
+        let way = Self { life, process, faults, route, cut, network, seed, log };
         way.meets(network);
         way
     }
@@ -62,6 +66,10 @@ impl Way {
 
     pub(crate) fn cut(&self, silent: bool) {
         self.log.note(What::Cut(self.life));
+        self.cut.store(true, Ordering::Relaxed);
+        if self.route.cut(silent) {
+            return;
+        }
         if silent {
             self.faults.link().cut_silently();
         } else {
@@ -70,8 +78,9 @@ impl Way {
     }
 
     pub(crate) fn heal(&self) {
-        if self.faults.link().is_cut() {
+        if self.cut.swap(false, Ordering::Relaxed) {
             self.log.note(What::Healed(self.life));
+            self.route.open();
             self.faults.link().heal();
         }
     }
@@ -84,7 +93,15 @@ impl Way {
     /// All answers come that late.
     fn slow(&self, by: Duration) {
         self.log.note(What::Slow(self.life));
+        if self.route.slow(by) {
+            return;
+        }
         Op::ALL.into_iter().for_each(|op| self.faults.always(op, Fault::DelayReply(by)));
+    }
+
+    fn lose_replies(&self, count: usize) {
+        self.log.note(What::LostReplies(self.life, count));
+        self.route.lose_replies(count);
     }
 
     fn records_away(&self) {
@@ -97,6 +114,9 @@ impl Way {
 
     fn as_ever(&self) {
         self.log.note(What::AsEver(self.life));
+        if !self.cut.load(Ordering::Relaxed) {
+            self.route.open();
+        }
         self.meets(self.network);
     }
 
@@ -104,6 +124,7 @@ impl Way {
     pub(crate) fn calm(&self) {
         self.heal();
         self.process.thaw();
+        self.route.open();
         self.meets(Network { latency_ms: self.network.latency_ms.min(20), ..Network::default() });
     }
 }
@@ -129,6 +150,7 @@ impl Node {
         match (what, &self.scheduler) {
             (Disturbance::Cut { silent, .. }, _) => self.way.cut(silent),
             (Disturbance::Slow { by_ms, .. }, _) => self.way.slow(Duration::from_millis(by_ms)),
+            (Disturbance::LostReplies { count, .. }, _) => self.way.lose_replies(count),
             (Disturbance::RecordsAway { .. }, _) => self.way.records_away(),
             (Disturbance::Freeze { .. }, _) if !self.frozen => {
                 self.frozen = true;

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use tidelock::Misfire;
 
 use super::disturbance::Planned;
+use super::real::Real;
 use super::when::When;
 
 /// One run of a fleet. All times are milliseconds of true time since its start.
@@ -30,6 +31,9 @@ pub struct Plan {
     pub heal_at: u64,
     /// When all nodes are shut down.
     pub end_at: u64,
+    /// What real servers in real time are like; `None`: simulated time, and a backend that is
+    /// looked into.
+    pub real: Option<Real>,
 }
 
 /// One place in the fleet; a node that dies is followed by another one there, with the same clock.
@@ -154,6 +158,9 @@ impl fmt::Display for Plan {
             seconds(self.end_at),
             self.blocking_ms
         )?;
+        if let Some(real) = &self.real {
+            writeln!(f, "{real:?}")?;
+        }
         for (seat, node) in self.nodes.iter().enumerate() {
             writeln!(f, "node n{seat}: {node:?}")?;
         }

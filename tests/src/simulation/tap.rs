@@ -10,6 +10,7 @@ use tidelock::{
 
 use super::event::{Answered, Ask, Life, What};
 use super::log::Log;
+use super::real::moved;
 
 /// Where a tap is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +68,15 @@ impl<B> Tap<B> {
                 let (reason, blocked_by) = (consumed.reason, consumed.blocked_by);
                 let what = What::Consumed { ask, reason, blocked_by, previous };
                 self.log.note_first(ask.run, 0, what);
+            }
+            // Who is told that another has the tick is told what the other may not have heard.
+            (End::Store, Some(Acquisition::AlreadyTaken(taken))) => {
+                let mark = &taken.mark;
+                let life = self.log.life(&mark.node);
+                let ask = Ask { life, run: mark.run_id, tick: Some(mark.point.occurrence), ..ask };
+                let what = moved(mark, ask);
+                let token = if let What::Granted { token, .. } = what { token } else { 0 };
+                self.log.note_first(ask.run, token, what);
             }
             (End::Store, _) => {}
         }

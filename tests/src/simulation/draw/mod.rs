@@ -4,11 +4,14 @@ mod disturbances;
 mod jobs;
 mod nodes;
 mod place;
+mod real;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::plan::Plan;
+
+pub use real::draw_real;
 
 /// How large the plans are that are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +85,7 @@ pub fn draw(seed: u64, size: Size) -> Plan {
         clocks_right_at,
         heal_at,
         end_at,
+        real: None,
     }
 }
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::finding::{Finding, Promise};
-use super::story::Story;
-use crate::simulation::event::{Answered, What};
+use super::story::{Move, Story};
+use crate::simulation::event::{Answered, Ask, What};
 
 pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
     let mut asked = BTreeSet::new();
@@ -26,7 +26,9 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
             What::Granted { ask, .. } | What::Consumed { ask, .. } if ask.tick.is_some() => {
                 movers[ask.job] = Some(ask.run);
             }
-            What::Heard(ask, Answered::Taken) if movers[ask.job] == Some(ask.run) => {
+            What::Heard(ask, Answered::Taken)
+                if movers[ask.job] == Some(ask.run) && !may_be_past(story, ask, event.at) =>
+            {
                 let text = format!("{ask:?} hears that others have taken what it has");
                 findings.push(Finding::new(Promise::NothingSilent, event.at, text));
             }
@@ -46,4 +48,10 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
             _ => {}
         }
     }
+}
+
+/// Whether another may have moved the mark on by then, of whom it was heard later.
+fn may_be_past(story: &Story<'_>, ask: Ask, at: u64) -> bool {
+    let later = |moved: &&Move| moved.at >= at && Some(moved.tick) > ask.tick;
+    story.moves[ask.job].iter().filter(later).any(|moved| story.since(&moved.ask, moved.at) < at)
 }

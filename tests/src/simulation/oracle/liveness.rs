@@ -3,7 +3,7 @@
 use tidelock::{Misfire, SkipReason};
 
 use super::finding::{Finding, Promise};
-use super::story::{Move, Story};
+use super::story::{Grant, Move, Story};
 use crate::simulation::plan::{JobPlan, NodePlan, Work};
 use crate::simulation::when::ticks;
 
@@ -30,12 +30,14 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
         let steady = story.plan.nodes.first().filter(|node| node.steady && node.joins_at == 0);
         if let Some(node) = steady {
             let (from, to) = (3_000_000, story.calm_at);
-            watch(story, job, Some(node), (from, to), node_slack(node), findings);
+            let slack = node_slack(node) + story.slack();
+            watch(story, job, Some(node), (from, to), slack, findings);
         }
         if story.plan.nodes.iter().any(|node| node.max_running.is_none()) {
             let from = normal_from(story, job);
             let to = story.end_at().saturating_sub(RECOVERY_US);
-            watch(story, job, None, (from, to), RIGHT_US + 80_000 + SLACK_US, findings);
+            let slack = RIGHT_US + 80_000 + SLACK_US + story.slack();
+            watch(story, job, None, (from, to), slack, findings);
         }
     }
 }
@@ -50,7 +52,8 @@ fn node_slack(node: &NodePlan) -> u64 {
 /// From when on all is as it should: one TTL and one tick after the healing, or a while where
 /// ticks are rare.
 fn normal_from(story: &Story<'_>, job: usize) -> u64 {
-    let ttl = story.plan.jobs[job].lock_ttl_ms() * 1_000;
+    let lasting = story.plan.real.map_or(1, |real| real.lasting);
+    let ttl = story.plan.jobs[job].lock_ttl_ms() * 1_000 * lasting + story.slack();
     let (from, latest) = (story.calm_at + ttl, story.calm_at + ttl + RECOVERY_US);
     let next = story.schedules[job].next_after(story.instant(from));
     next.map_or(latest, |tick| latest.min(story.since_start(tick) + 1))
@@ -82,6 +85,7 @@ fn watch(
         if latest + HELD_US > to
             || (steady.is_some()
                 && story.is_outage(due.saturating_sub(RECOVERY_US), latest + HELD_US))
+            || story.is_stalled(due, latest + HELD_US, story.slack() / 2)
         {
             continue;
         }
@@ -89,7 +93,7 @@ fn watch(
         let taken = story.moves[job].iter().find(|moved| moved.tick.at() >= tick);
         let wrong = match taken {
             None => Some("nobody took it"),
-            Some(moved) if moved.at > limit => Some("it was taken too late"),
+            Some(moved) if story.since(&moved.ask, moved.at) > limit => Some("it was taken too late"),
             Some(_) if backlog => None,
             Some(moved) if moved.tick.at() > tick && !is_new(story, moved) => {
                 Some("it was passed over")
@@ -137,6 +141,8 @@ fn seconds(at: u64) -> String {
 
 /// Whether a run may hold the lock at that moment.
 fn may_be_held(story: &Story<'_>, job: usize, at: u64) -> bool {
-    let grant = story.grants[job].iter().rev().find(|grant| grant.at <= at);
-    grant.is_some_and(|grant| grant.released.is_none_or(|released| released + SLACK_US >= at))
+    let granted = |grant: &&Grant| story.since(&grant.ask, grant.at) <= at;
+    let grant = story.grants[job].iter().rev().find(granted);
+    let slack = SLACK_US + story.slack();
+    grant.is_some_and(|grant| grant.released.is_none_or(|released| released + slack >= at))
 }

@@ -30,6 +30,7 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
 /// The mark goes forward alone, from where it was, to ticks of the schedule.
 fn marks(story: &Story<'_>, job: usize, findings: &mut Vec<Finding>) {
     let id = &story.trace.jobs[job];
+    let ahead = story.plan.real.map_or(MAX_AHEAD_US, |real| real.ahead_ms * 1_000);
     let mut mark = None;
     for moved in &story.moves[job] {
         let tick = moved.tick;
@@ -37,7 +38,7 @@ fn marks(story: &Story<'_>, job: usize, findings: &mut Vec<Finding>) {
             Some(format!("the mark went from {mark:?} to {tick}"))
         } else if moved.previous != mark {
             Some(format!("the mark was {mark:?}, and {:?} was told", moved.previous))
-        } else if story.since_start(tick.at()) > moved.at + MAX_AHEAD_US {
+        } else if story.since_start(tick.at()) > moved.at + ahead {
             Some(format!("{tick} was taken too early"))
         } else {
             let before = tick.at() - SignedDuration::from_millis(1);

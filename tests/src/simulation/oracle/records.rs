@@ -123,4 +123,5 @@ fn keeps_its_lock(story: &Story<'_>, grant: &Grant) -> bool {
         && !job.fixed_lease
         && enough
         && !story.is_outage(grant.at.saturating_sub(ttl), end + ttl)
+        && !story.is_stalled(grant.at.saturating_sub(ttl), end + ttl, 0)
 }

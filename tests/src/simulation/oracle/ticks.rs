@@ -117,9 +117,11 @@ fn debts(
 /// Whether that run held the lock: it had not been released, and no other was granted after it.
 fn was_held(story: &Story<'_>, job: usize, moved: &Move, behind: Option<RunId>) -> bool {
     let grants = &story.grants[job];
+    let since = story.since(&moved.ask, moved.at);
     grants.iter().any(|held| {
-        let before = held.at <= moved.at && held.released.is_none_or(|at| at >= moved.at);
-        let newer = |other: &Grant| other.token > held.token && other.at < moved.at;
+        let granted = story.since(&held.ask, held.at);
+        let before = granted <= moved.at && held.released.is_none_or(|at| at >= since);
+        let newer = |other: &Grant| other.token > held.token && other.at < since;
         before && Some(held.ask.run) == behind && !grants.iter().any(newer)
     })
 }
