@@ -108,7 +108,7 @@ impl Route for Proxied {
     }
 
     fn cut(&self, silent: bool) -> bool {
-        self.set(if silent { Way::Silent } else { Way::Closed });
+        self.set(if silent { Way::Held } else { Way::Closed });
         true
     }
 

@@ -57,7 +57,7 @@ pub use oracle::{Finding, Promise, judge};
 pub use outcome::Outcome;
 pub use plan::{JobPlan, Network, NodePlan, Plan, Work};
 pub use play::play;
-pub use real::{Real, Route, Tally, Venue, endure, play_real};
+pub use real::{Real, Route, Tally, Venue, endure, play_real, rehearse};
 pub use shrink::shrink;
 pub use sweep::{Failure, sweep};
 pub use when::When;

@@ -3,5 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod determinism;
+mod doctored;
 mod kit;
+mod rehearsals;
 mod seeds;

@@ -41,12 +41,7 @@ fn job(random: &mut StdRng, id: String, when: When) -> JobPlan {
 }
 
 /// A job with that schedule and that TTL.
-pub(super) fn job_of(
-    random: &mut StdRng,
-    id: String,
-    when: When,
-    ttl_ms: Option<u64>,
-) -> JobPlan {
+pub(super) fn job_of(random: &mut StdRng, id: String, when: When, ttl_ms: Option<u64>) -> JobPlan {
     let blocking = chance(random, 10);
     let timeout_ms = chance(random, 30).then(|| random.random_range(200..6_000));
     let fixed = chance(random, 15) && !blocking && (ttl_ms.is_some() || timeout_ms.is_some());

@@ -39,7 +39,8 @@ pub fn draw_real(seed: u64, seconds: u64, real: Real) -> Plan {
     all.sort_by_key(|planned| planned.at);
     Plan {
         seed,
-        start: Timestamp::UNIX_EPOCH,
+        // Seconds since 1970 that are in range.
+        start: Timestamp::from_second(1_767_225_600).unwrap_or(Timestamp::UNIX_EPOCH),
         nodes,
         jobs,
         disturbances: all,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use tidelock::{Occurrence, RunId, Schedule, SkipReason};
 
-use crate::simulation::event::{Answered, Ask, End, Event, Handler, Life, What};
 use crate::simulation::Disturbance;
+use crate::simulation::event::{Answered, Ask, End, Event, Handler, Life, What};
 use crate::simulation::log::Trace;
 use crate::simulation::plan::Plan;
 
@@ -278,7 +278,7 @@ impl<'a> Story<'a> {
             }
             _ => false,
         });
-        cut || self.is_without_servers(from, to) || self.is_stalled(from, to, self.slack() / 2)
+        cut || self.is_without_servers(from, to) || self.is_stalled(from, to, self.slack() / 3)
     }
 
     /// Whether too few servers were there: one that is alone was away, or the others had not
@@ -296,9 +296,9 @@ impl<'a> Story<'a> {
         })
     }
 
-    /// Whether nothing at all went on for so long between `from` and `to`.
+    /// Whether nothing at all went on for longer than that in all, between `from` and `to`.
     pub(super) fn is_stalled(&self, from: u64, to: u64, long: u64) -> bool {
-        let long_enough = |&&(begin, end): &&(u64, u64)| end - begin > long;
-        self.stalls.iter().filter(long_enough).any(|&(begin, end)| begin <= to && end >= from)
+        let within = |&(begin, end): &(u64, u64)| end.min(to).saturating_sub(begin.max(from));
+        self.stalls.iter().map(within).sum::<u64>() > long
     }
 }

@@ -139,8 +139,7 @@ fn between(end: usize, asked: &Asked, steps: &mut Vec<Step>) {
         }
         let mut asks = asked.values().map(|(_, ask)| *ask);
         if let Some(ask) = asks.find(|ask| ask.job == job && ask.tick == Some(tick)) {
-            let what =
-                What::Consumed { ask, reason: UNKNOWN, blocked_by: None, previous: None };
+            let what = What::Consumed { ask, reason: UNKNOWN, blocked_by: None, previous: None };
             steps.extend(step(what, asked, false, end));
         }
     }

@@ -9,11 +9,13 @@ mod endure;
 mod infer;
 mod memory;
 mod play;
+mod rehearse;
 mod tally;
 mod venue;
 
 pub use endure::endure;
 pub use play::play_real;
+pub use rehearse::rehearse;
 pub use tally::Tally;
 pub use venue::{Route, Venue};
 

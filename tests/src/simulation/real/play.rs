@@ -6,9 +6,9 @@ use std::time::Duration;
 use tidelock::Job;
 use tokio::time::{Instant, sleep};
 
+use super::Venue;
 use super::infer::infer;
 use super::venue::true_time;
-use super::Venue;
 use crate::simulation::event::What;
 use crate::simulation::handler;
 use crate::simulation::log::{Log, Trace};

@@ -108,7 +108,8 @@ fn silent(plan: &Plan, trace: &Trace, job: usize) -> (usize, usize) {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { runs, ticks, troubles, unheard: _, unknown, silent, findings, stalled_ms } = self;
+        let Self { runs, ticks, troubles, unheard: _, unknown, silent, findings, stalled_ms } =
+            self;
         write!(
             f,
             "{runs} runs, {ticks} ticks, {troubles} troubles, {unknown} unknown outcomes, {silent} \
