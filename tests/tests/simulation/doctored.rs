@@ -1,8 +1,6 @@
 //! Traces that were tampered with: what is worked out from what nodes heard is enough to see it.
 
-use tidelock_tests::simulation::{
-    Event, Plan, Promise, Real, Trace, What, draw_real, judge, rehearse,
-};
+use tidelock_tests::simulation::{Plan, Promise, Real, Trace, What, draw_real, judge, rehearse};
 
 /// A plan with some runs, and its trace, in which nothing is wrong.
 fn played() -> (Plan, Trace) {
@@ -41,7 +39,7 @@ fn a_handler_that_goes_on_past_the_slack_is_found() {
         // The end of one comes after the grant of the next of its job but one.
         let ended = place(trace, |what| matches!(what, What::Ended(..)));
         let What::Ended(handler, _) = trace.events[ended].what else { unreachable!() };
-        let event = trace.events.remove(ended);
+        let mut event = trace.events.remove(ended);
         let later = |what: &What| match what {
             What::Granted { ask, .. } => ask.job == handler.job,
             _ => false,
@@ -49,8 +47,8 @@ fn a_handler_that_goes_on_past_the_slack_is_found() {
         let later: Vec<_> =
             (ended..trace.events.len()).filter(|&at| later(&trace.events[at].what)).collect();
         let at = later[4];
-        let moved = Event { at: trace.events[at].at, ..event };
-        trace.events.insert(at + 1, moved);
+        event.at = trace.events[at].at;
+        trace.events.insert(at + 1, event);
     });
     assert!(found.contains(&Promise::NoOverlap), "{found:?}");
 }
