@@ -5,7 +5,7 @@ use std::pin::pin;
 use etcd_client::{Compare, CompareOp, DeleteOptions, GetOptions, PutOptions, Txn, TxnOp};
 use tidelock::{
     AcquireRequest, Acquisition, BackendError, Consumed, ErrorKind, FencingToken, Grant, IfHeld,
-    Intent, MarkPoint, Occurrence, Record,
+    Intent, MarkPoint, Occurrence, Record, Untold,
 };
 use tokio::select;
 
@@ -21,7 +21,7 @@ use crate::state::{self, Says, State, look, newest_marks, open_runs};
 use crate::{records, text};
 
 /// How often a request is sent anew when the state changed under it, or its lease was gone.
-const TRIES: u32 = 4;
+pub(crate) const TRIES: u32 = 4;
 
 /// A request on its way.
 pub(crate) struct Ask<'a> {
@@ -54,14 +54,15 @@ impl Ask<'_> {
             };
         }
         match (self.request.intent, self.request.occurrence) {
-            (Intent::Skip(reason), Some(tick)) => Ok((self.skip(tick, reason).await?, None)),
+            (Intent::Skip(reason), Some(_)) => Ok((self.skip(reason).await?, None)),
             // A manual run has no tick that could be skipped, but it may have been granted before.
             (Intent::Skip(reason), None) => {
                 let state = self.look().await?;
                 if let Says::Mine(lock) = state.says(self.request) {
                     return self.granted_again(&state, &lock).await.map(|told| (told, None));
                 }
-                Ok((Acquisition::Consumed(Consumed::new(reason, None, None)), None))
+                let consumed = Consumed::new(reason, None, None, Untold::default());
+                Ok((Acquisition::Consumed(consumed), None))
             }
             _ => self.take().await,
         }
@@ -119,9 +120,8 @@ impl Ask<'_> {
                 }
                 Says::Answer(answer) => return Ok((answer, None)),
                 Says::Held(lock) => {
-                    let consuming = request.if_held == IfHeld::Consume;
-                    if let Some(tick) = request.occurrence.filter(|_| consuming) {
-                        if let Some(answer) = self.consume(tick, &state, &lock).await? {
+                    if request.occurrence.is_some() && request.if_held == IfHeld::Consume {
+                        if let Ok(answer) = self.consume(&state, &lock).await? {
                             return Ok((answer, None));
                         }
                         continue;
@@ -169,7 +169,7 @@ impl Ask<'_> {
         let mut when = vec![absent(keys.lock())];
         let under = Some(PutOptions::new().with_lease(lease));
         let mut then = vec![
-            newest_marks(keys, 1),
+            newest_marks(keys),
             open_runs(keys),
             TxnOp::put(keys.lock(), text::lock(&request.holder, request.run_id), under),
             TxnOp::put(keys.token(), request.run_id.to_string(), None),
@@ -177,7 +177,7 @@ impl Ask<'_> {
         ];
         if let Some(tick) = request.occurrence {
             when.push(newer_than_all(keys, tick));
-            then.push(TxnOp::put(keys.mark(tick), text::mark(request, None), None));
+            then.push(TxnOp::put(keys.mark(tick), text::granted_mark(request), None));
         }
         if let Some(running) = self.running {
             then.push(records::store_running(keys, running, self.backend.now_ms()));
@@ -196,15 +196,17 @@ impl Ask<'_> {
         // Lent before anything else can fail: the lock stands.
         let token = FencingToken::new(reply.revision);
         let Lent { lease, .. } = loan.lend(token, None);
-        let marks = reply.found()?;
-        let mut abandoned = state::open(&reply.found()?);
+        let found = reply.found()?;
+        let marks = state::marks(&request.key, &found);
+        let mut abandoned = state::open(&request.key, &reply.found()?, &marks);
         abandoned.retain(|run| run.run_id != request.run_id);
         let mut runs = None;
         if self.running.is_some() {
             reply.pass(if request.occurrence.is_some() { 5 } else { 4 });
             runs = Some(reply.found()?.count);
         }
-        let previous = self.previous(&marks);
+        let previous = self.previous(&found);
+        let untold = Untold::after(request, text::before(&marks, request.occurrence), None);
         self.backend.leases.lend(&request.holder, Lent { lease, token, previous });
         let lease_in_hand = state::lease(request, token);
         let is_there = match kept {
@@ -216,7 +218,7 @@ impl Ask<'_> {
         if !is_there {
             return Ok((Acquisition::Expired(lease_in_hand), runs));
         }
-        let grant = Grant::new(lease_in_hand, previous, abandoned);
+        let grant = Grant::new(lease_in_hand, previous, untold, abandoned);
         Ok((Acquisition::Granted(grant), runs))
     }
 
@@ -239,7 +241,7 @@ impl Ask<'_> {
         newest.and_then(state::point)
     }
 
-    fn restless(&self) -> BackendError {
+    pub(crate) fn restless(&self) -> BackendError {
         let error = BackendError::new(ErrorKind::Unavailable, BACKEND, self.operation);
         error.with_source(Odd("the lock changed hands at each look"))
     }

@@ -1,6 +1,6 @@
 //! Asking again: the first answer once more, whatever became of it.
 
-use tidelock::{Acquisition, BackendError, Grant, MarkPoint, Occurrence};
+use tidelock::{Acquisition, BackendError, Grant, MarkPoint, Occurrence, Untold};
 
 use crate::acquire::{Ask, Told};
 use crate::error::Reach;
@@ -66,7 +66,8 @@ impl Ask<'_> {
         }
         let others = state.open.iter().filter(|run| run.run_id != lock.run_id);
         let lease = state::lease(request, lock.token);
-        Ok(Acquisition::Granted(Grant::new(lease, previous, others.cloned().collect())))
+        let untold = Untold::after(request, text::before(&state.marks, request.occurrence), None);
+        Ok(Acquisition::Granted(Grant::new(lease, previous, untold, others.cloned().collect())))
     }
 
     /// The mark as it was before a grant: others may have moved it since, but the store still knows

@@ -23,6 +23,7 @@ mod reply;
 mod state;
 mod text;
 mod tls;
+mod untold;
 mod warm;
 
 pub use backend::EtcdBackend;

@@ -80,7 +80,7 @@ impl EtcdBackend {
             reply.pass(passed.0);
             Release::Released
         } else {
-            let open = state::open(&reply.found().map_err(as_failure)?);
+            let open = state::open(&lease.key, &reply.found().map_err(as_failure)?, &[]);
             self.close(operation, &keys, lease, &open).await?;
             Release::NotHeld
         };

@@ -13,14 +13,18 @@ use crate::text;
 /// How many parts of a transaction [`look`] is.
 pub(crate) const PARTS: usize = 3;
 
-/// Reads all that an answer needs: the lock, the newest two ticks taken, the open runs.
+/// How many ticks taken are read. Mostly there are two: those before the previous of a run that is
+/// released go. There are more after runs that were not.
+const MARKS: i64 = 64;
+
+/// Reads all that an answer needs: the lock, the newest ticks taken, the open runs.
 pub(crate) fn look(keys: &Keys) -> [TxnOp; PARTS] {
-    [TxnOp::get(keys.lock(), None), newest_marks(keys, 2), open_runs(keys)]
+    [TxnOp::get(keys.lock(), None), newest_marks(keys), open_runs(keys)]
 }
 
 /// The newest ticks taken, newest first: the mark, and the mark as it was.
-pub(crate) fn newest_marks(keys: &Keys, limit: i64) -> TxnOp {
-    TxnOp::get(keys.all(Part::Marks), Some(newest_marks_options(keys, limit)))
+pub(crate) fn newest_marks(keys: &Keys) -> TxnOp {
+    TxnOp::get(keys.all(Part::Marks), Some(newest_marks_options(keys, MARKS)))
 }
 
 pub(crate) fn newest_marks_options(keys: &Keys, limit: i64) -> GetOptions {
@@ -54,6 +58,10 @@ pub(crate) struct LockNow {
 pub(crate) struct State {
     pub(crate) lock: Option<LockNow>,
     pub(crate) mark: Option<Mark>,
+    /// When the mark was written, as the store counts.
+    pub(crate) marked: u64,
+    /// The ticks taken that are known, the mark among them, newest first.
+    pub(crate) marks: Vec<Mark>,
     pub(crate) open: Vec<OpenRun>,
 }
 
@@ -73,9 +81,12 @@ impl State {
     /// Reads the parts that [`look`] asked for.
     pub(crate) fn read(key: &LockKey, reply: &mut Reply) -> Result<Self, BackendError> {
         let lock = reply.entry()?.map(|entry| lock(&entry, reply)).transpose()?;
-        let mark = mark(key, &reply.found()?, reply)?;
-        let open = open(&reply.found()?);
-        Ok(Self { lock, mark, open })
+        let found = reply.found()?;
+        let mark = mark(key, &found, reply)?;
+        let marked = found.entries.first().map_or(0, |entry| entry.changed);
+        let marks = marks(key, &found);
+        let open = open(key, &reply.found()?, &marks);
+        Ok(Self { lock, mark, marked, marks, open })
     }
 
     /// Lines 1 to 3 and 6 of the contract, in its order.
@@ -93,7 +104,8 @@ impl State {
                     Acquisition::Expired(lease(request, token))
                 }
                 Moved::Consumed { reason, blocked_by } if first_answer => {
-                    Acquisition::Consumed(Consumed::new(reason, blocked_by, mark.previous))
+                    let untold = mark.untold.clone();
+                    Acquisition::Consumed(Consumed::new(reason, blocked_by, mark.previous, untold))
                 }
                 _ => self.taken(mark),
             });
@@ -152,11 +164,18 @@ pub(crate) fn point(entry: &Entry) -> Option<MarkPoint> {
     point
 }
 
+/// All that can be read of the ticks taken, newest first.
+pub(crate) fn marks(key: &LockKey, found: &Found) -> Vec<Mark> {
+    let older = found.entries.iter().skip(1).map(Some).chain([None]);
+    let both = found.entries.iter().zip(older);
+    both.filter_map(|(entry, older)| text::read_mark(key, entry, older.and_then(point))).collect()
+}
+
 /// The open runs. What is none tells of no run that could be closed, and stands in the way of none:
 /// the next release clears it away.
-pub(crate) fn open(found: &Found) -> Vec<OpenRun> {
+pub(crate) fn open(key: &LockKey, found: &Found, marks: &[Mark]) -> Vec<OpenRun> {
     let read = |entry: &Entry| {
-        let run = text::read_open_run(entry);
+        let run = text::read_open_run(key, entry, marks);
         if run.is_none() {
             let key = String::from_utf8_lossy(&entry.key);
             tracing::warn!(%key, "an entry of the open runs makes no sense");

@@ -5,11 +5,11 @@ use serde_json::{Map, Value, json};
 use tidelock::stored::{read_tick, tick_text};
 use tidelock::{
     AcquireRequest, FencingToken, Holder, LockKey, Mark, MarkPoint, Moved, NodeId, Occurrence,
-    OpenRun, RunId, RunState, SkipReason,
+    OpenRun, RunId, RunState, SkipReason, Untold,
 };
 
-use crate::keys;
 use crate::reply::Entry;
+use crate::{keys, untold};
 
 /// The lock's value. Whoever knows a lease can write it again, byte for byte: that is how a renewal
 /// and a release tell whose lock it is.
@@ -25,22 +25,41 @@ pub(crate) fn read_lock(value: &[u8]) -> Option<(Holder, RunId)> {
     Some((holder, text(&object, "run")?.parse().ok()?))
 }
 
-/// The value of a mark that the request moves in that way.
-pub(crate) fn mark(request: &AcquireRequest, how: Option<(SkipReason, Option<RunId>)>) -> String {
+/// The value of a mark that the request moves by a grant.
+pub(crate) fn granted_mark(request: &AcquireRequest) -> String {
+    Value::Object(mark(request, "granted")).to_string()
+}
+
+/// The value of a mark that the request moves past its tick, for a reason and behind a run if one is
+/// in the way. The mark as it was stands in it, since its key may go.
+pub(crate) fn consumed_mark(
+    request: &AcquireRequest,
+    (reason, blocked_by): (SkipReason, Option<RunId>),
+    previous: Option<MarkPoint>,
+    untold: &Untold,
+) -> String {
+    let mut object = mark(request, RunState::Skipped(reason).as_str());
+    if let Some(run) = blocked_by {
+        object.insert("blocked_by".into(), run.to_string().into());
+    }
+    if let Some(previous) = previous {
+        object.insert("previous".into(), untold::point_value(previous));
+    }
+    untold::write(untold, &mut object);
+    Value::Object(object).to_string()
+}
+
+fn mark(request: &AcquireRequest, how: &str) -> Map<String, Value> {
     let mut object = Map::new();
-    let state = how.map(|(reason, _)| RunState::Skipped(reason).as_str());
-    object.insert("how".into(), state.unwrap_or("granted").into());
+    object.insert("how".into(), how.into());
     object.insert("holder".into(), request.holder.as_str().into());
     object.insert("run".into(), request.run_id.to_string().into());
     object.insert("node".into(), request.node.as_str().into());
     object.insert("schedule".into(), request.fingerprint.to_string().into());
-    if let Some((_, Some(run))) = how {
-        object.insert("blocked_by".into(), run.to_string().into());
-    }
     if let Some(skew) = request.skew {
         object.insert("skew".into(), skew.as_nanos().to_string().into());
     }
-    Value::Object(object).to_string()
+    object
 }
 
 /// Where a mark's key stands.
@@ -51,8 +70,9 @@ pub(crate) fn read_point(entry: &Entry) -> Option<MarkPoint> {
     Some(MarkPoint::new(tick, text(&object, "schedule")?.parse().ok()?))
 }
 
-/// Reads what [`mark`] wrote. The token of a grant is the revision that it was written at.
-pub(crate) fn read_mark(key: &LockKey, entry: &Entry, previous: Option<MarkPoint>) -> Option<Mark> {
+/// Reads a mark's value. The token of a grant is the revision that it was written at; `older` is the
+/// one before it that is still there.
+pub(crate) fn read_mark(key: &LockKey, entry: &Entry, older: Option<MarkPoint>) -> Option<Mark> {
     let point = read_point(entry)?;
     let object = object(&entry.value)?;
     let moved = match text(&object, "how")? {
@@ -81,29 +101,53 @@ pub(crate) fn read_mark(key: &LockKey, entry: &Entry, previous: Option<MarkPoint
     if let Some(skew) = text(&object, "skew") {
         request.skew = Some(nanoseconds(skew.parse().ok()?));
     }
-    Some(Mark::new(&request, point, moved, previous, None))
+    let previous = object.get("previous").and_then(untold::read_point_value).or(older);
+    let mut mark = Mark::new(&request, point, moved, previous, None);
+    mark.untold = untold::read(&object);
+    Some(mark)
 }
 
-/// The value of an open run.
+/// The value of an open run. What is untold follows from it and the marks that were there before.
 pub(crate) fn open_run(request: &AcquireRequest) -> String {
-    json!({ "node": request.node.as_str(), "tick": tick_text(request.occurrence) }).to_string()
+    json!({
+        "node": request.node.as_str(),
+        "tick": tick_text(request.occurrence),
+        "after": tick_text(request.after),
+        "schedule": request.fingerprint.to_string(),
+    })
+    .to_string()
 }
 
 /// Reads what [`open_run`] wrote. The token is the revision that it was last written at: a manual
 /// run whose first grant was lost may be granted once more.
-pub(crate) fn read_open_run(entry: &Entry) -> Option<OpenRun> {
+/// `marks` are those that are there, newest first.
+pub(crate) fn read_open_run(key: &LockKey, entry: &Entry, marks: &[Mark]) -> Option<OpenRun> {
     let run_id = keys::last(&entry.key)?.parse().ok()?;
     let object = object(&entry.value)?;
     let node = NodeId::new(text(&object, "node")?).ok()?;
     let tick = read_tick(text(&object, "tick")?)?;
-    Some(OpenRun::new(run_id, node, tick, FencingToken::new(entry.changed)))
+    let mut run = OpenRun::new(run_id, node.clone(), tick, FencingToken::new(entry.changed));
+    if let Some(schedule) = text(&object, "schedule").and_then(|text| text.parse().ok()) {
+        let holder = Holder::from_stored(""); // whose it was makes no difference to what is untold
+        let (key, ttl) = (key.clone(), std::time::Duration::ZERO);
+        let mut request = AcquireRequest::new(key, holder, run_id, node, tick, schedule, ttl);
+        request.after = text(&object, "after").and_then(read_tick).flatten();
+        run.untold = Untold::after(&request, before(marks, tick), None);
+    }
+    Some(run)
+}
+
+/// The newest of those marks that is older than the tick.
+pub(crate) fn before(marks: &[Mark], tick: Option<Occurrence>) -> Option<&Mark> {
+    let tick = tick?;
+    marks.iter().find(|mark| mark.point.occurrence < tick)
 }
 
 fn object(value: &[u8]) -> Option<Map<String, Value>> {
     serde_json::from_slice(value).ok()
 }
 
-fn text<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+pub(crate) fn text<'a>(object: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     object.get(name)?.as_str()
 }
 
@@ -157,15 +201,22 @@ mod tests {
     fn a_mark_reads_back() {
         let request = request();
         let run = Some(RunId::new(9));
+        let point = request.point().unwrap();
         for how in [None, Some((SkipReason::Misfire, None)), Some((SkipReason::Overlap, run))] {
-            let entry = entry("tidelock/n/job/mark/001764431132000", mark(&request, how));
-            let read = read_mark(&request.key, &entry, None).unwrap();
-            let moved = match how {
-                None => Moved::Granted(FencingToken::new(12)),
-                Some((reason, blocked_by)) => Moved::Consumed { reason, blocked_by },
+            let untold = Untold::after(&request, None, how);
+            let value = match how {
+                None => granted_mark(&request),
+                Some(how) => consumed_mark(&request, how, Some(point), &untold),
             };
-            let point = request.point().unwrap();
-            assert_eq!(read, Mark::new(&request, point, moved, None, None));
+            let entry = entry("tidelock/n/job/mark/001764431132000", value);
+            let read = read_mark(&request.key, &entry, None).unwrap();
+            let (moved, previous) = match how {
+                None => (Moved::Granted(FencingToken::new(12)), None),
+                Some((reason, blocked_by)) => (Moved::Consumed { reason, blocked_by }, Some(point)),
+            };
+            let mut expected = Mark::new(&request, point, moved, previous, None);
+            expected.untold = untold;
+            assert_eq!(read, expected);
         }
     }
 
@@ -175,23 +226,34 @@ mod tests {
         for tick in [request.occurrence, None] {
             request.occurrence = tick;
             let key = format!("tidelock/n/job/open/{}", request.run_id);
-            let read = read_open_run(&entry(&key, open_run(&request))).unwrap();
+            let mut mark = Mark::new(
+                &request,
+                MarkPoint::new(Occurrence::from_millisecond(5).unwrap(), request.fingerprint),
+                Moved::Granted(FencingToken::new(1)),
+                None,
+                None,
+            );
+            mark.run_id = RunId::new(1);
+            let stored = entry(&key, open_run(&request));
+            let read = read_open_run(&request.key, &stored, &[mark.clone()]).unwrap();
             assert_eq!((read.run_id, &read.node), (request.run_id, &request.node));
             assert_eq!((read.occurrence, read.token.get()), (tick, 13));
+            assert_eq!(read.untold, Untold::after(&request, Some(&mark), None));
+            assert_eq!(read.untold.passed.len(), usize::from(tick.is_some()));
         }
     }
 
     #[test]
     fn what_makes_no_sense_is_none() {
         let request = request();
-        let good = mark(&request, None);
+        let good = granted_mark(&request);
         for key in ["a/mark/1764431132000", "a/mark/00176443113200x", "a/mark/"] {
             assert!(read_point(&entry(key, good.clone())).is_none(), "{key}");
         }
         for bad in ["", "{}", "[]", "soon"] {
             let entry = entry("a/mark/001764431132000", bad.to_owned());
             assert!(read_mark(&request.key, &entry, None).is_none());
-            assert!(read_open_run(&entry).is_none());
+            assert!(read_open_run(&request.key, &entry, &[]).is_none());
         }
     }
 }

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use tidelock::{
     AcquireRequest, Acquisition, Consumed, FencingToken, Grant, HeldBy, IfHeld, Intent, Lease,
-    Mark, MarkPoint, Moved, OpenRun, RunId, SkipReason, Taken,
+    Mark, MarkPoint, Moved, OpenRun, RunId, SkipReason, Taken, Untold,
 };
 
 use crate::locks::{KeyState, Lock};
@@ -17,8 +17,8 @@ impl KeyState {
             && lock.held.holder == request.holder
         {
             (lock.set, lock.ttl) = (now.instant, request.ttl);
-            let (token, previous) = (lock.token, lock.previous);
-            return self.grant(request, token, previous);
+            let (token, previous, untold) = (lock.token, lock.previous, lock.untold.clone());
+            return self.grant(request, token, previous, untold);
         }
         if let Some(point) = request.point()
             && let Some(refusal) = self.refusal(request, point, now.wall)
@@ -38,8 +38,9 @@ impl KeyState {
             return Acquisition::Held(lock.held_by(now));
         }
         let token = self.next_token(now.wall);
-        self.take(request, token, previous, now);
-        self.grant(request, token, previous)
+        let untold = Untold::after(request, self.mark.as_ref(), None);
+        self.take(request, token, previous, &untold, now);
+        self.grant(request, token, previous, untold)
     }
 
     /// Lines 2 to 4: what the mark and the clock say against it.
@@ -58,7 +59,8 @@ impl KeyState {
                     Acquisition::Expired(lease(request, token))
                 }
                 Moved::Consumed { reason, blocked_by } if first_answer => {
-                    Acquisition::Consumed(Consumed::new(reason, blocked_by, mark.previous))
+                    let untold = mark.untold.clone();
+                    Acquisition::Consumed(Consumed::new(reason, blocked_by, mark.previous, untold))
                 }
                 _ => self.taken(mark),
             });
@@ -82,8 +84,10 @@ impl KeyState {
         previous: Option<MarkPoint>,
         now: Moment,
     ) -> Acquisition {
-        self.move_mark(request, Moved::Consumed { reason, blocked_by }, previous, now);
-        Acquisition::Consumed(Consumed::new(reason, blocked_by, previous))
+        let untold = Untold::after(request, self.mark.as_ref(), Some((reason, blocked_by)));
+        let moved = Moved::Consumed { reason, blocked_by };
+        self.move_mark(request, moved, previous, untold.clone(), now);
+        Acquisition::Consumed(Consumed::new(reason, blocked_by, previous, untold))
     }
 
     /// Line 7: everything that a grant changes.
@@ -92,21 +96,22 @@ impl KeyState {
         request: &AcquireRequest,
         token: FencingToken,
         previous: Option<MarkPoint>,
+        untold: &Untold,
         now: Moment,
     ) {
-        self.move_mark(request, Moved::Granted(token), previous, now);
+        // What is untold goes on with the open run.
+        self.move_mark(request, Moved::Granted(token), previous, Untold::default(), now);
         self.token = Some(token);
-        self.open_runs.push(OpenRun::new(
-            request.run_id,
-            request.node.clone(),
-            request.occurrence,
-            token,
-        ));
+        let (run_id, tick) = (request.run_id, request.occurrence);
+        let mut open = OpenRun::new(run_id, request.node.clone(), tick, token);
+        open.untold = untold.clone();
+        self.open_runs.push(open);
         let (holder, node) = (request.holder.clone(), request.node.clone());
         self.lock = Some(Lock {
             held: HeldBy::new(holder, request.run_id, node, request.ttl),
             token,
             previous,
+            untold: untold.clone(),
             set: now.instant,
             ttl: request.ttl,
         });
@@ -117,10 +122,13 @@ impl KeyState {
         request: &AcquireRequest,
         moved: Moved,
         previous: Option<MarkPoint>,
+        untold: Untold,
         now: Moment,
     ) {
         if let Some(point) = request.point() {
-            self.mark = Some(Mark::new(request, point, moved, previous, Some(now.wall)));
+            let mut mark = Mark::new(request, point, moved, previous, Some(now.wall));
+            mark.untold = untold;
+            self.mark = Some(mark);
         }
     }
 
@@ -129,9 +137,11 @@ impl KeyState {
         request: &AcquireRequest,
         token: FencingToken,
         previous: Option<MarkPoint>,
+        untold: Untold,
     ) -> Acquisition {
         let others = self.open_runs.iter().filter(|run| run.token != token);
-        Acquisition::Granted(Grant::new(lease(request, token), previous, others.cloned().collect()))
+        let others = others.cloned().collect();
+        Acquisition::Granted(Grant::new(lease(request, token), previous, untold, others))
     }
 
     /// Larger than the last one, and than any from before this store lost its memory.

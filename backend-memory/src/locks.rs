@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tidelock::{
     Clear, FencingToken, HeldBy, Lease, LockState, Mark, MarkPoint, OpenRun, Release, Renewal,
+    Untold,
 };
 use tokio::time::Instant;
 
@@ -24,8 +25,10 @@ pub(crate) struct KeyState {
 pub(crate) struct Lock {
     pub(crate) held: HeldBy,
     pub(crate) token: FencingToken,
-    /// The mark as it was before the grant, to answer a repeated request alike.
+    /// The mark as it was before the grant, and what was untold then, to answer a repeated request
+    /// alike.
     pub(crate) previous: Option<MarkPoint>,
+    pub(crate) untold: Untold,
     pub(crate) set: Instant,
     pub(crate) ttl: Duration,
 }

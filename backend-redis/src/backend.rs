@@ -81,7 +81,11 @@ impl RedisBackend {
             let error = BackendError::new(ErrorKind::Unavailable, BACKEND, "acquire");
             return Err(error.with_source(Odd("too few replicas have the grant")));
         }
-        let skipped = Consumed::new(SkipReason::Unreplicated, None, grant.previous);
+        // Told by this node alone: the mark says that it was granted.
+        let reason = SkipReason::Unreplicated;
+        let mut untold = grant.untold.clone();
+        untold.skip(request, reason, None);
+        let skipped = Consumed::new(reason, None, grant.previous, untold);
         Ok(Answer::new(Acquisition::Consumed(skipped), answer.clock))
     }
 

@@ -17,6 +17,7 @@ mod script;
 mod sentinels;
 mod text;
 mod tls;
+mod untold;
 
 pub use backend::RedisBackend;
 pub use config::RedisBackendBuilder;

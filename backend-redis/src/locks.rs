@@ -14,6 +14,7 @@ use crate::keys::{Keys, Part};
 use crate::reply::{Fields, Reply, microseconds};
 use crate::script::{self, Call, Script};
 use crate::text::node_json;
+use crate::untold;
 
 const LOCKS: [Part; 3] = [Part::Lock, Part::Mark, Part::Open];
 
@@ -24,7 +25,7 @@ pub(crate) fn ask(script: &'static Script, keys: &Keys, request: &AcquireRequest
     } else {
         LOCKS.to_vec()
     };
-    let tick = request.occurrence.map(|tick| format!("{:015}", tick.as_millisecond()));
+    let tick = request.occurrence.map(tick_digits);
     let intent = match request.intent {
         Intent::Skip(reason) => RunState::Skipped(reason).as_str(),
         _ => "run",
@@ -34,6 +35,7 @@ pub(crate) fn ask(script: &'static Script, keys: &Keys, request: &AcquireRequest
         _ => "leave",
     };
     let skew = request.skew.map(|skew| skew.as_nanos().to_string());
+    let after = request.after.map(tick_digits);
     Call::new(script, keys, &parts)
         .arg(request.holder.as_str())
         .arg(request.run_id.to_string())
@@ -47,6 +49,12 @@ pub(crate) fn ask(script: &'static Script, keys: &Keys, request: &AcquireRequest
         .arg(intent)
         .arg(if_held)
         .arg(skew.unwrap_or_default())
+        .arg(after.unwrap_or_default())
+}
+
+/// In a fixed width, so that ticks compare as texts.
+fn tick_digits(tick: Occurrence) -> String {
+    format!("{:015}", tick.as_millisecond())
 }
 
 /// The first microsecond by the server's clock at which the tick is not too early.
@@ -106,8 +114,9 @@ pub(crate) fn acquisition(
         "granted" => {
             let token = token(&mut reply)?;
             let previous = point(&reply.text()?, &reply)?;
+            let untold = untold::read(&request.key, &reply.text()?);
             let abandoned = open_runs(&request.key, &mut reply)?;
-            Acquisition::Granted(Grant::new(lease(request, token), previous, abandoned))
+            Acquisition::Granted(Grant::new(lease(request, token), previous, untold, abandoned))
         }
         "consumed" => {
             let reason = skip_reason(&reply.text()?, &reply)?;
@@ -116,7 +125,8 @@ pub(crate) fn acquisition(
                 run => Some(run.parse().map_err(|_| reply.odd("the run in the way has no id"))?),
             };
             let previous = point(&reply.text()?, &reply)?;
-            Acquisition::Consumed(Consumed::new(reason, blocked_by, previous))
+            let untold = untold::read(&request.key, &reply.text()?);
+            Acquisition::Consumed(Consumed::new(reason, blocked_by, previous, untold))
         }
         "taken" => {
             let running = reply.text()? == "1";
@@ -230,6 +240,7 @@ fn mark(key: &LockKey, fields: &Fields, reply: &Reply) -> Result<Option<Mark>, B
     let place = MarkPoint::new(tick, request.fingerprint);
     let mut mark = Mark::new(&request, place, moved, previous, at);
     mark.skew = skew.map(nanoseconds);
+    mark.untold = untold::read(key, fields.text("untold").unwrap_or_default());
     Ok(Some(mark))
 }
 
@@ -265,7 +276,7 @@ fn skip_reason(state: &str, reply: &Reply) -> Result<SkipReason, BackendError> {
 fn open_runs(key: &LockKey, reply: &mut Reply) -> Result<Vec<OpenRun>, BackendError> {
     let mut runs = Vec::new();
     while let Some(bytes) = reply.bytes()? {
-        match std::str::from_utf8(&bytes).ok().and_then(open_run) {
+        match std::str::from_utf8(&bytes).ok().and_then(|text| open_run(key, text)) {
             Some(run) => runs.push(run),
             None => tracing::warn!(job = %key.job(), "an entry of the open runs makes no sense"),
         }
@@ -273,12 +284,15 @@ fn open_runs(key: &LockKey, reply: &mut Reply) -> Result<Vec<OpenRun>, BackendEr
     Ok(runs)
 }
 
-/// An open run: "token run tick node".
-fn open_run(text: &str) -> Option<OpenRun> {
+/// An open run: "token run tick node", and in a second line what is untold, if anything is.
+fn open_run(key: &LockKey, text: &str) -> Option<OpenRun> {
+    let (text, untold) = text.split_once('\n').unwrap_or((text, ""));
     let mut parts = text.splitn(4, ' ');
     let token = FencingToken::new(parts.next()?.parse().ok()?);
     let run_id = parts.next()?.parse().ok()?;
     let tick = read_tick(parts.next()?)?;
     let node: String = serde_json::from_str(parts.next()?).ok()?;
-    Some(OpenRun::new(run_id, node.parse().ok()?, tick, token))
+    let mut run = OpenRun::new(run_id, node.parse().ok()?, tick, token);
+    run.untold = untold::read(key, untold);
+    Some(run)
 }

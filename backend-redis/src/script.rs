@@ -35,8 +35,8 @@ macro_rules! scripts {
 }
 
 scripts! {
-    ACQUIRE: "acquire" = "_clock" "_acquire" "acquire";
-    BEGIN: "begin" = "_clock" "_acquire" "_history" "begin";
+    ACQUIRE: "acquire" = "_clock" "_untold" "_acquire" "acquire";
+    BEGIN: "begin" = "_clock" "_untold" "_acquire" "_history" "begin";
     RENEW: "renew" = "_clock" "renew";
     RELEASE: "release" = "_clock" "_release" "release";
     FINISH: "finish" = "_clock" "_release" "_history" "finish";

@@ -84,8 +84,8 @@ pub use job::{
 };
 pub use lock::{
     AcquireRequest, Acquisition, Clear, Consumed, FencingToken, Grant, HeldBy, IfHeld, Intent,
-    Lease, LockBackend, LockKey, LockState, Mark, MarkPoint, Moved, OpenRun, Release, Renewal,
-    Taken,
+    Lease, LockBackend, LockKey, LockState, Mark, MarkPoint, Moved, OpenRun, PassedOver, Release,
+    Renewal, SkippedRow, Taken, Untold,
 };
 pub use occurrence::Occurrence;
 pub use record::stored;

@@ -16,6 +16,12 @@ impl RunId {
         Self(bits)
     }
 
+    /// The id of the record of the ticks that were passed over by that run's grant, or by
+    /// consuming the tick that it would have been.
+    pub const fn of_passed(self) -> Self {
+        Self(!self.0)
+    }
+
     /// The number behind the name.
     pub const fn get(self) -> u128 {
         self.0

@@ -3,12 +3,12 @@
 --
 -- key:   lock, mark and open, as the page on the layout describes them.
 -- ask:   holder, run, node, node_json, tick (15 digits: milliseconds since 1970; '' for a manual
---        run), tick_text, schedule, ttl (milliseconds), earliest (18 digits: the first microsecond
+--        run), tick_text, after (the tick before, or ''), schedule, ttl (milliseconds), earliest (18 digits: the first microsecond
 --        at which the tick is not too early), intent ('run', or the state to skip with), if_held
 --        ('leave' or 'consume'), skew.
 -- reply: { now, '', what, ... }; the second place is for begin. What:
---        'granted', token, previous, another open run, ...
---        'consumed', state, blocked_by, previous
+--        'granted', token, previous, untold, another open run, ...
+--        'consumed', state, blocked_by, previous, untold
 --        'taken', '1' if its run holds the lock, then field and value of each part of the mark
 --        'early'
 --        'held', milliseconds left, then field and value of each part of the lock
@@ -43,10 +43,15 @@ local function acquire(key, ask, now)
     return redis.error_reply('TIDELOCK the token makes no sense')
   end
 
-  local function granted(token, previous)
-    local reply = { now, '', 'granted', token, previous }
+  -- What is untold is the second line of an open run.
+  local function granted(token, previous, untold)
+    local reply = { now, '', 'granted', token, previous, untold }
     for _, run in ipairs(open) do
-      if run:sub(1, 16) ~= token then reply[#reply + 1] = run end
+      if run:sub(1, 16) ~= token then
+        reply[#reply + 1] = run
+      else
+        reply[6] = run:match('\n(.*)$') or ''
+      end
     end
     return reply
   end
@@ -54,7 +59,7 @@ local function acquire(key, ask, now)
   -- 1. This very holder has it: the same answer, and a new life.
   if held and lock.holder == ask.holder then
     redis.call('PEXPIRE', key.lock, ask.ttl)
-    return granted(lock.token, lock.previous or '')
+    return granted(lock.token, lock.previous or '', '')
   end
 
   local timed = ask.tick ~= ''
@@ -62,7 +67,8 @@ local function acquire(key, ask, now)
     -- 2. This very holder moved the mark here.
     if mark.tick == ask.tick and mark.holder == ask.holder then
       if mark.how == 'granted' then return { now, '', 'expired', mark.granted or '' } end
-      return { now, '', 'consumed', mark.how, mark.blocked_by or '', mark.previous or '' }
+      return { now, '', 'consumed', mark.how, mark.blocked_by or '', mark.previous or '',
+        mark.untold or '' }
     end
     -- 3. Not newer than the mark.
     local running = held and lock.holder == mark.holder
@@ -76,14 +82,20 @@ local function acquire(key, ask, now)
 
   local previous = ''
   if timed and mark.tick then previous = mark.tick .. ' ' .. mark.schedule end
-  local function move(how, token, blocked_by)
+  local function move(how, token, blocked_by, untold)
     redis.call('HSET', key.mark, 'tick', ask.tick, 'schedule', ask.schedule, 'how', how,
       'granted', token, 'blocked_by', blocked_by, 'holder', ask.holder, 'run', ask.run,
       'node', ask.node, 'previous', previous, 'at', now, 'skew', ask.skew)
+    if untold ~= '' then
+      redis.call('HSET', key.mark, 'untold', untold)
+    elseif mark.untold then
+      redis.call('HDEL', key.mark, 'untold')
+    end
   end
   local function consume(how, blocked_by)
-    if timed then move(how, '', blocked_by) end
-    return { now, '', 'consumed', how, blocked_by, previous }
+    local untold = untold_after(mark, ask, how, blocked_by)
+    if timed then move(how, '', blocked_by, untold) end
+    return { now, '', 'consumed', how, blocked_by, previous, untold }
   end
 
   -- 5. Not to be run.
@@ -107,12 +119,15 @@ local function acquire(key, ask, now)
     end
     token = string.format('%016.0f', tonumber(mark.token) + 1)
   end
+  local untold = untold_after(mark, ask, nil, '')
   redis.call('HSET', key.mark, 'token', token)
-  if timed then move('granted', token, '') end
+  -- What is untold goes on with the open run.
+  if timed then move('granted', token, '', '') end
   redis.call('HSET', key.lock, 'holder', ask.holder, 'run', ask.run, 'node', ask.node,
     'token', token, 'previous', previous)
   redis.call('PEXPIRE', key.lock, ask.ttl)
-  redis.call('ZADD', key.open, token,
-    token .. ' ' .. ask.run .. ' ' .. ask.tick_text .. ' ' .. ask.node_json)
-  return granted(token, previous)
+  local run = token .. ' ' .. ask.run .. ' ' .. ask.tick_text .. ' ' .. ask.node_json
+  if untold ~= '' then run = run .. '\n' .. untold end
+  redis.call('ZADD', key.open, token, run)
+  return granted(token, previous, untold)
 end

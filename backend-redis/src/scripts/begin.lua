@@ -1,8 +1,8 @@
 -- Backend::begin: asks for a tick; a grant is recorded and closes what others left.
 --
 -- KEYS:  1 lock, 2 mark, 3 open, 4 running, 5 runs, 6 skipped, 7 records
--- ARGV:  1 to 12 as acquire.lua; 13 keep, 14 max_age; of the record 15 state, 16 count, 17 ended,
---        18 rest
+-- ARGV:  1 to 13 as acquire.lua; 14 keep, 15 max_age; of the record 16 state, 17 count, 18 ended,
+--        19 rest
 -- Reply: as _acquire.lua says; second place: why a record was not stored, or ''.
 --
 -- Atomic so that the record of a run exists if and only if it was granted. The grant stands when
@@ -15,18 +15,18 @@ local now = clock()
 local reply = acquire(key, {
   holder = ARGV[1], run = ARGV[2], node = ARGV[3], node_json = ARGV[4], tick = ARGV[5],
   tick_text = ARGV[6], schedule = ARGV[7], ttl = ARGV[8], earliest = ARGV[9], intent = ARGV[10],
-  if_held = ARGV[11], skew = ARGV[12],
+  if_held = ARGV[11], skew = ARGV[12], after = ARGV[13],
 }, now)
 if reply[3] ~= 'granted' then return reply end
 
-local limits = { keep = tonumber(ARGV[13]), max_age = tonumber(ARGV[14]) }
+local limits = { keep = tonumber(ARGV[14]), max_age = tonumber(ARGV[15]) }
 local at = string.format('@%.0f.%s', tonumber(now:sub(1, 12)), now:sub(13))
 local failure = ''
 -- An open run older than the newest that are kept, this run among them, and without a record had
 -- one that has gone: it would come back as the newest, and push out one that is newer.
 local oldest_kept = #reply - limits.keep + 2
-for i = 6, #reply do
-  local token, run, tick, node = reply[i]:match('^(%d+) (%x+) (%S+) (.*)$')
+for i = 7, #reply do
+  local token, run, tick, node = reply[i]:match('^(%d+) (%x+) (%S+) ([^\n]*)')
   if token and #run == 32
       and (i >= oldest_kept or redis.pcall('HGET', key.records, run)) then
     local why = try_save(key, limits, now, run, {
@@ -37,7 +37,7 @@ for i = 6, #reply do
   end
 end
 local why = try_save(key, limits, now, ARGV[2], {
-  state = ARGV[15], token = reply[4], count = ARGV[16], ended = ARGV[17], rest = ARGV[18],
+  state = ARGV[16], token = reply[4], count = ARGV[17], ended = ARGV[18], rest = ARGV[19],
 })
 if why ~= '' then failure = why end
 reply[2] = failure

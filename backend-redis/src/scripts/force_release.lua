@@ -15,7 +15,7 @@ if ARGV[1] == 'lock-and-mark' then
     redis.call('DEL', KEYS[2])
   else
     redis.call('HDEL', KEYS[2], 'tick', 'schedule', 'how', 'granted', 'blocked_by', 'holder', 'run',
-      'node', 'previous', 'at', 'skew')
+      'node', 'previous', 'at', 'skew', 'untold')
     if token and (#token ~= 16 or token:find('%D')) then redis.call('HDEL', KEYS[2], 'token') end
   end
 end

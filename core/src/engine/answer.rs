@@ -8,9 +8,8 @@ use super::asking::{Asking, Next};
 use super::misfire::instant;
 use super::pulse::add_one;
 use super::run::Granted;
-use super::table::Due;
 use crate::lock::{Acquisition, IfHeld, Taken};
-use crate::{Begun, Moved, Occurrence, RunState};
+use crate::{Begun, Occurrence, RunState};
 
 impl Core {
     /// Takes an answer in. A grant is run here, to its end.
@@ -23,7 +22,7 @@ impl Core {
         let (registration, occurrence) = (asking.due.registration, asking.tick.occurrence);
         let open = matches!(begun.acquisition, Acquisition::TooEarly { .. } | Acquisition::Held(_));
         if !open && let Some(entry) = self.table().entry(registration) {
-            asking.heard = entry.answered.replace(occurrence.at());
+            entry.answered = Some(occurrence.at());
         }
         let due = &asking.due;
         let job = &due.job;
@@ -32,8 +31,8 @@ impl Core {
         }
         match begun.acquisition {
             Acquisition::Granted(grant) => {
-                self.ticks_passed(asking, grant.previous);
-                self.ends_streak(due.registration);
+                self.ticks_passed(asking, grant.previous, &grant.untold);
+                self.tell(due.registration, job, &grant.untold, &grant.abandoned);
                 self.close_abandoned(job, &grant.abandoned, begun.unclosed);
                 let ending = self.endings.begin(&job.id);
                 self.settle_after(asking);
@@ -41,21 +40,21 @@ impl Core {
                 self.granted(job.clone(), grant.lease, running, granted, ending).await;
             }
             Acquisition::Consumed(consumed) => {
-                self.ticks_passed(asking, consumed.previous);
-                self.tick_skipped(due.registration, job, occurrence, &consumed);
+                self.ticks_passed(asking, consumed.previous, &consumed.untold);
+                self.tick_skipped(asking, &consumed);
+                self.tell(due.registration, job, &consumed.untold, &[]);
                 self.settle_after(asking);
             }
             Acquisition::AlreadyTaken(taken) => {
                 add_one(&self.pulse.ticks_lost);
                 tracing::debug!(node = %self.node, job = %job.id, %occurrence, "tick lost");
                 self.look_at_mark(due.registration, &job.id, &taken.mark);
-                let cursor = self.after_taken(due, occurrence, &taken, asking.heard);
+                let cursor = self.after_taken(occurrence, &taken);
                 self.settle(due.registration, job, cursor);
             }
             Acquisition::TooEarly { by } => self.settle_too_early(due, occurrence, by),
             Acquisition::Expired(lease) => {
-                self.ticks_passed_unheard(asking, &lease).await;
-                self.ends_streak(due.registration);
+                let told = self.tell_unheard(asking, &lease).await;
                 let _ending = self.endings.begin(&job.id);
                 self.settle_after(asking);
                 let mut running = asking.running.clone();
@@ -63,7 +62,12 @@ impl Core {
                 let done = self.ended(running, RunState::LockLost);
                 let done = done.with_error("the grant was heard of after its lock had expired");
                 drop(granted);
-                self.conclude(job, &lease, done).await;
+                if told {
+                    self.conclude(job, &lease, done).await;
+                } else {
+                    // The run stays open, for what was named to it: the next grant names it.
+                    self.save_later(done);
+                }
             }
             Acquisition::Held(_) => return self.held(asking),
         }
@@ -72,22 +76,10 @@ impl Core {
 
     /// How far a tick that others took moves this node's cursor: to the mark, unless that lies
     /// ahead of the clocks, where an operator may lower it again.
-    fn after_taken(
-        &self,
-        due: &Due,
-        occurrence: Occurrence,
-        taken: &Taken,
-        heard: Option<jiff::Timestamp>,
-    ) -> jiff::Timestamp {
+    fn after_taken(&self, occurrence: Occurrence, taken: &Taken) -> jiff::Timestamp {
         let mark = taken.mark.point.occurrence;
         let clocks = self.clocks();
         let now = clocks.read(self.basis()).unwrap_or(clocks.wall);
-        // Where others moved the mark more than once since this node last heard of it, one of the
-        // ticks between may have run.
-        let before = taken.mark.previous.map(|point| point.occurrence.at());
-        if matches!(taken.mark.moved, Moved::Granted(_)) || before > heard {
-            self.ends_streak(due.registration);
-        }
         if mark.at() <= instant(now) { mark.max(occurrence).at() } else { occurrence.at() }
     }
 

@@ -111,8 +111,6 @@ impl Core {
         let job = &asking.due.job;
         tracing::debug!(node = %self.node, job = %job.id, %occurrence, "tick given up");
         self.event(Some(&job.id), EventKind::TickGivenUp { occurrence });
-        // Another node may run it.
-        self.ends_streak(asking.due.registration);
         if self.stopping.is_cancelled() {
             return;
         }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::Core;
@@ -23,8 +22,6 @@ pub(crate) struct Asking {
     pub(super) running: Record,
     /// When a request was last sent whose outcome is unknown.
     pub(super) unknown: Option<Instant>,
-    /// The newest tick that this node had an answer about before.
-    pub(super) heard: Option<Timestamp>,
     /// The waits while another run holds the lock.
     pub(super) held: Backoff,
     pub(super) held_before: bool,
@@ -60,6 +57,8 @@ impl Core {
         );
         request.max_ahead = self.max_ahead;
         request.intent = tick.intent;
+        request.after =
+            if tick.occurrence == due.next { Occurrence::new(due.cursor) } else { None };
         request.skew = self.meter.skew(self.clock.now(), Instant::now()).map(|skew| skew.ahead);
         if !tick.patient && self.backend.has_clock() {
             request.if_held = IfHeld::Consume;
@@ -69,17 +68,7 @@ impl Core {
             Record::new(run_id, job.id.clone(), self.node.clone(), RunState::Running, started);
         running.occurrence = occurrence;
         let held = Backoff::quick();
-        Asking {
-            due,
-            tick,
-            successor,
-            request,
-            running,
-            unknown: None,
-            heard: None,
-            held,
-            held_before: false,
-        }
+        Asking { due, tick, successor, request, running, unknown: None, held, held_before: false }
     }
 
     /// Whether the tick may still be run: its successor is not due, and it is not too late.

@@ -32,6 +32,7 @@ pub(crate) use self::core::{Core, Parts};
 pub use self::events::{Event, EventKind, EventStream};
 pub(crate) use self::live::LiveRun;
 pub use self::manual::RunNowError;
+pub(crate) use self::not_run::{records_of, skipped};
 pub(crate) use self::shield::shielded;
 pub use self::skew::Skew;
 pub(crate) use self::table::Entry;

@@ -2,29 +2,32 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::Core;
 use super::asking::Asking;
 use super::events::EventKind;
 use super::table::Registration;
-use super::ticks;
+use super::ticks::{self, Fault};
 use crate::job::Definition;
-use crate::lock::{Consumed, MarkPoint, OpenRun};
-use crate::{Lease, Occurrence, Record, RunState, TickSpan};
+use crate::lock::{Consumed, MarkPoint, OpenRun, PassedOver, SkippedRow, Untold};
+use crate::{Lease, NodeId, Record, RunId, RunState, TickSpan};
 
 impl Core {
     /// Records the ticks between the mark as it was and the one that this node moved it to: they
     /// were taken by nobody, and never will be.
-    pub(crate) fn ticks_passed(self: &Arc<Self>, asking: &Asking, previous: Option<MarkPoint>) {
+    pub(crate) fn ticks_passed(
+        self: &Arc<Self>,
+        asking: &Asking,
+        previous: Option<MarkPoint>,
+        untold: &Untold,
+    ) {
         let (due, occurrence) = (&asking.due, asking.tick.occurrence);
         let (registration, job) = (due.registration, &due.job);
         let since = self.table().entry(registration).map_or(due.since, |entry| entry.since);
-        if previous.is_some_and(|mark| Some(mark.occurrence.at()) > asking.heard) {
-            // Others moved the mark without this node's hearing how: to a tick that ran, it may be.
-            self.ends_streak(registration);
-        }
         let after = match previous {
             Some(mark) if mark.fingerprint == job.fingerprint => {
-                if mark.occurrence.at() == due.cursor && occurrence == due.next {
+                if asking.request.after.is_some_and(|before| before <= mark.occurrence) {
                     // As this node has planned it: there is nothing between them.
                     return;
                 }
@@ -35,85 +38,91 @@ impl Core {
             None => since,
         };
         match ticks::span(job, after, occurrence) {
-            Ok(Some(ticks)) => self.not_run(registration, job, RunState::Missed, ticks, None),
+            Ok(Some(ticks)) => {
+                self.tell_not_run(job, RunState::Missed, ticks);
+                let run = asking.request.run_id;
+                // What others can tell from what is untold is told from there.
+                if untold.passed.iter().all(|passed| passed.run_id != run) {
+                    let node = self.node.clone();
+                    self.save_later(missed(job, run, node, ticks, self.clock.now()));
+                }
+            }
             Ok(None) => {}
             Err(fault) => self.schedule_faulted(job, &fault),
         }
     }
 
-    /// The same for a grant whose answer was lost: the mark still tells what it was before.
-    pub(crate) async fn ticks_passed_unheard(self: &Arc<Self>, asking: &Asking, lease: &Lease) {
-        match self.inspect(&lease.key).await {
-            Ok(state) => {
-                if let Some(mark) = state.mark.filter(|mark| mark.holder == lease.holder) {
-                    self.ticks_passed(asking, mark.previous);
-                }
+    /// The same for a grant whose answer was lost, and whose lock has gone: its open run still
+    /// tells what was named to it. Whether it could be asked.
+    pub(crate) async fn tell_unheard(self: &Arc<Self>, asking: &Asking, lease: &Lease) -> bool {
+        let job = &asking.due.job;
+        let state = match self.inspect(&lease.key).await {
+            Ok(state) => state,
+            Err(error) => {
+                self.failed(Some(&job.id), &error);
+                return false;
             }
-            Err(error) => self.failed(Some(&asking.due.job.id), &error),
+        };
+        // A run that is open no more was named to one that was released since.
+        let Some(own) = state.open_runs.iter().find(|run| run.run_id == lease.run_id) else {
+            return true;
+        };
+        if let Some(mark) = state.mark.as_ref().filter(|mark| mark.holder == lease.holder) {
+            self.ticks_passed(asking, mark.previous, &own.untold);
         }
+        let named = state.open_runs.iter().filter(|run| run.token < own.token);
+        let named: Vec<_> = named.cloned().collect();
+        self.tell(asking.due.registration, job, &own.untold, &named);
+        self.close_abandoned(job, &named, named.clone());
+        true
     }
 
-    /// Records a tick that this node moved the mark past without running it.
-    pub(crate) fn tick_skipped(
-        self: &Arc<Self>,
-        registration: Registration,
-        job: &Definition,
-        occurrence: Occurrence,
-        consumed: &Consumed,
-    ) {
+    /// Tells that this node moved the mark past a tick without running it. (Its record is among
+    /// what is untold.)
+    pub(crate) fn tick_skipped(&self, asking: &Asking, consumed: &Consumed) {
         let state = RunState::Skipped(consumed.reason);
-        let ticks = TickSpan::one(occurrence);
-        self.not_run(registration, job, state, ticks, consumed.blocked_by);
+        self.tell_not_run(&asking.due.job, state, TickSpan::one(asking.tick.occurrence));
     }
 
-    fn not_run(
-        self: &Arc<Self>,
-        registration: Registration,
-        job: &Definition,
-        state: RunState,
-        ticks: TickSpan,
-        blocked_by: Option<crate::RunId>,
-    ) {
+    fn tell_not_run(&self, job: &Definition, state: RunState, ticks: TickSpan) {
         tracing::info!(
             node = %self.node, job = %job.id, %state,
             first = %ticks.first, last = %ticks.last, count = ticks.count, "ticks did not run"
         );
         self.event(Some(&job.id), EventKind::TicksNotRun { state, ticks });
-        let mut table = self.table();
-        let entry = table.entry(registration);
-        let streak = entry.as_ref().and_then(|entry| entry.streak.as_ref());
-        let record = match streak.filter(|streak| streak.state == state) {
-            // The same reason in a row is one record that grows.
-            Some(streak) => {
-                let mut longer = streak.clone();
-                longer.ticks = Some(longer.ticks.map_or(ticks, |before| before.and(ticks)));
-                longer.occurrence = None;
-                longer.ended = Some(self.clock.now());
-                longer.blocked_by = blocked_by;
-                longer
-            }
-            None => {
-                let (id, at) = (self.new_run_id(), self.clock.now());
-                let mut record = Record::new(id, job.id.clone(), self.node.clone(), state, at);
-                record.occurrence = (ticks.count == 1).then_some(ticks.first);
-                record.attempt = 0;
-                record.ended = Some(at);
-                record.ticks = Some(ticks);
-                record.blocked_by = blocked_by;
-                record
-            }
-        };
-        if let Some(entry) = entry {
-            entry.streak = Some(record.clone());
-        }
-        drop(table);
-        self.save_later(record);
     }
 
-    /// A tick was run, or may have been: those that do not run after it are told of anew.
-    pub(crate) fn ends_streak(&self, registration: Registration) {
-        if let Some(entry) = self.table().entry(registration) {
-            entry.streak = None;
+    /// Records what is untold, of the mark as it was and of the runs named as abandoned, if this
+    /// node has not just done so.
+    pub(crate) fn tell(
+        self: &Arc<Self>,
+        registration: Registration,
+        job: &Definition,
+        untold: &Untold,
+        named: &[OpenRun],
+    ) {
+        if untold.is_empty() && named.iter().all(|run| run.untold.is_empty()) {
+            return;
+        }
+        let all = named.iter().map(|run| &run.untold).chain([untold]);
+        let (mut records, mut told) = (Vec::new(), Vec::new());
+        for untold in all {
+            match records_of(job, untold, self.clock.now()) {
+                Ok(of_it) => records.extend(of_it),
+                Err(fault) => self.schedule_faulted(job, &fault),
+            }
+        }
+        let how_much =
+            |record: &Record| (record.run_id, record.ticks.map_or(0, |ticks| ticks.count));
+        told.extend(records.iter().map(how_much));
+        let before = match self.table().entry(registration) {
+            Some(entry) => std::mem::replace(&mut entry.told, told),
+            None => Vec::new(),
+        };
+        for record in records {
+            if !before.contains(&how_much(&record)) {
+                self.save_later(record);
+            }
         }
     }
 
@@ -133,4 +142,44 @@ impl Core {
             self.save_later(Record::abandoned(job.id.clone(), &run, self.clock.now()));
         }
     }
+}
+
+/// The records of what is untold: the same ones whoever makes them.
+pub(crate) fn records_of(
+    job: &Definition,
+    untold: &Untold,
+    now: Timestamp,
+) -> Result<Vec<Record>, Fault> {
+    let mut records: Vec<_> = untold.skipped.iter().map(|row| skipped(&job.id, row, now)).collect();
+    for passed in &untold.passed {
+        let PassedOver { run_id, node, since, until, .. } = passed;
+        if since.fingerprint == job.fingerprint
+            && let Some(ticks) = ticks::span(job, since.occurrence.at(), *until)?
+        {
+            records.push(missed(job, *run_id, node.clone(), ticks, now));
+        }
+    }
+    Ok(records)
+}
+
+/// The record of ticks consumed for one reason.
+pub(crate) fn skipped(job: &crate::JobId, row: &SkippedRow, now: Timestamp) -> Record {
+    let ticks = TickSpan::new(row.first, row.last, row.count, false);
+    let state = RunState::Skipped(row.reason);
+    let mut record = Record::new(row.run_id, job.clone(), row.node.clone(), state, now);
+    record.blocked_by = row.blocked_by;
+    not_run(record, ticks)
+}
+
+fn missed(job: &Definition, run: RunId, node: NodeId, ticks: TickSpan, now: Timestamp) -> Record {
+    let (id, state) = (run.of_passed(), RunState::Missed);
+    not_run(Record::new(id, job.id.clone(), node, state, now), ticks)
+}
+
+fn not_run(mut record: Record, ticks: TickSpan) -> Record {
+    record.occurrence = (ticks.count == 1).then_some(ticks.first);
+    record.attempt = 0;
+    record.ended = Some(record.started);
+    record.ticks = Some(ticks);
+    record
 }

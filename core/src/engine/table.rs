@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::plan::{Basis, Clocks, Place, Plan};
 use crate::job::Definition;
-use crate::{JobId, Misfire, Occurrence, Record};
+use crate::{JobId, Misfire, Occurrence, RunId};
 
 /// One registration of a job: a job that is removed and added again has another one, so that an
 /// answer that comes late moves nothing of its successor.
@@ -40,8 +40,8 @@ pub(crate) struct Entry {
     pub(crate) looked: bool,
     /// Whether it was told that the mark is ahead of this node's clock.
     pub(crate) mark_ahead: bool,
-    /// The last record of ticks that did not run, to be made longer.
-    pub(crate) streak: Option<Record>,
+    /// What this node told last of ticks that did not run, and of how many.
+    pub(crate) told: Vec<(RunId, u64)>,
 }
 
 /// A tick that is due.
@@ -90,7 +90,7 @@ impl Table {
             asking: None,
             looked: false,
             mark_ahead: false,
-            streak: None,
+            told: Vec::new(),
         };
         let slot = match self.free.pop() {
             Some(slot) => slot,

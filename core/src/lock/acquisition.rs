@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Lease, Mark, MarkPoint, OpenRun};
+use super::{Lease, Mark, MarkPoint, OpenRun, Untold};
 use crate::{Holder, NodeId, RunId, SkipReason};
 
 /// The answer to an [`AcquireRequest`](super::AcquireRequest).
@@ -37,19 +37,26 @@ pub struct Grant {
     pub lease: Lease,
     /// The mark as it was: ticks between it and the occurrence were taken by nobody.
     pub previous: Option<MarkPoint>,
+    /// What others may not have told, up to the occurrence.
+    pub untold: Untold,
     /// Every other open run of the key: their nodes have died or lost their locks.
     pub abandoned: Vec<OpenRun>,
 }
 
 impl Grant {
     /// A grant.
-    pub fn new(lease: Lease, previous: Option<MarkPoint>, abandoned: Vec<OpenRun>) -> Self {
-        Self { lease, previous, abandoned }
+    pub fn new(
+        lease: Lease,
+        previous: Option<MarkPoint>,
+        untold: Untold,
+        abandoned: Vec<OpenRun>,
+    ) -> Self {
+        Self { lease, previous, untold, abandoned }
     }
 }
 
 /// An occurrence that this request consumed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Consumed {
     /// Why it does not run.
@@ -58,12 +65,19 @@ pub struct Consumed {
     pub blocked_by: Option<RunId>,
     /// The mark as it was: ticks between it and the occurrence were taken by nobody.
     pub previous: Option<MarkPoint>,
+    /// What others may not have told, and this tick.
+    pub untold: Untold,
 }
 
 impl Consumed {
     /// A consumed occurrence.
-    pub fn new(reason: SkipReason, blocked_by: Option<RunId>, previous: Option<MarkPoint>) -> Self {
-        Self { reason, blocked_by, previous }
+    pub fn new(
+        reason: SkipReason,
+        blocked_by: Option<RunId>,
+        previous: Option<MarkPoint>,
+        untold: Untold,
+    ) -> Self {
+        Self { reason, blocked_by, previous, untold }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::FencingToken;
+use super::{FencingToken, Untold};
 use crate::{Fingerprint, Holder, NodeId, Occurrence, RunId, SkipReason};
 
 /// How the mark came to an occurrence.
@@ -58,6 +58,8 @@ pub struct Mark {
     pub previous: Option<MarkPoint>,
     /// When, by the backend's clock (`None`: it has none).
     pub at: Option<Timestamp>,
+    /// Ticks consumed since the newest grant, up to this one, and passed over since then.
+    pub untold: Untold,
     /// How far the mover's clock stood ahead of the backend's, as far as it knew.
     pub skew: Option<SignedDuration>,
 }
@@ -79,6 +81,7 @@ impl Mark {
             moved,
             previous,
             at,
+            untold: Untold::default(),
             skew: request.skew,
         }
     }

@@ -7,6 +7,7 @@ mod mark;
 mod request;
 mod state;
 mod token;
+mod untold;
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -20,6 +21,7 @@ pub use mark::{Mark, MarkPoint, Moved};
 pub use request::{AcquireRequest, IfHeld, Intent};
 pub use state::{LockState, OpenRun};
 pub use token::FencingToken;
+pub use untold::{PassedOver, SkippedRow, Untold};
 
 use crate::{Answer, BackendError};
 
@@ -82,6 +84,12 @@ use crate::{Answer, BackendError};
 /// **Keys**
 ///
 /// 20. What happens to one key changes nothing of another, whatever the ids contain.
+///
+/// **Ticks that did not run**
+///
+/// 21. What is [untold](Untold) stays: with the mark while ticks are consumed, then with the open
+///     run of the next grant. `Consumed` and `Granted` carry it, a repeated answer too, and
+///     abandoned runs are named with theirs. A manual run leaves it with the mark.
 ///
 /// [`SkipReason::Overlap`]: crate::SkipReason::Overlap
 #[async_trait]

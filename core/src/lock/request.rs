@@ -47,6 +47,9 @@ pub struct AcquireRequest {
     pub node: NodeId,
     /// For which tick; `None` is a manual run, which has none and consumes none.
     pub occurrence: Option<Occurrence>,
+    /// The tick before it, or one not older: with the mark there or later, nothing lies between.
+    /// `None`: the node does not know, or ticks do lie between.
+    pub after: Option<Occurrence>,
     /// The fingerprint of the node's schedule.
     pub fingerprint: Fingerprint,
     /// How long the lock lives without renewal.
@@ -82,6 +85,7 @@ impl AcquireRequest {
             run_id,
             node,
             occurrence,
+            after: None,
             fingerprint,
             ttl,
             max_ahead: Self::MAX_AHEAD,

@@ -1,6 +1,6 @@
 //! What a backend knows of a key.
 
-use super::{FencingToken, HeldBy, Mark};
+use super::{FencingToken, HeldBy, Mark, Untold};
 use crate::{NodeId, Occurrence, RunId};
 
 /// A run granted and not yet released.
@@ -15,17 +15,19 @@ pub struct OpenRun {
     pub occurrence: Option<Occurrence>,
     /// The token of its grant.
     pub token: FencingToken,
+    /// What its grant named: ticks before it that did not run.
+    pub untold: Untold,
 }
 
 impl OpenRun {
-    /// An open run.
+    /// An open run with nothing to tell.
     pub fn new(
         run_id: RunId,
         node: NodeId,
         occurrence: Option<Occurrence>,
         token: FencingToken,
     ) -> Self {
-        Self { run_id, node, occurrence, token }
+        Self { run_id, node, occurrence, token, untold: Untold::default() }
     }
 }
 

@@ -30,16 +30,6 @@ impl TickSpan {
     pub fn new(first: Occurrence, last: Occurrence, count: u64, at_least: bool) -> Self {
         Self { first, last, count, at_least }
     }
-
-    /// These and the later ones.
-    pub(crate) fn and(self, later: Self) -> Self {
-        Self {
-            first: self.first.min(later.first),
-            last: self.last.max(later.last),
-            count: self.count.saturating_add(later.count),
-            at_least: self.at_least || later.at_least,
-        }
-    }
 }
 
 /// What is stored about a run, or about ticks that did not run and why.

@@ -1,6 +1,7 @@
 //! Reading what has become of a job's ticks.
 
 use super::Control;
+use crate::engine::{records_of, skipped};
 use crate::{
     BackendError, JobId, LockKey, LockState, OpenRun, Record, RecordQuery, RunId, RunState,
 };
@@ -10,7 +11,8 @@ impl Control {
     ///
     /// A record that says `Running` although its run does not hold the lock is closed as
     /// `Abandoned`, here and in the store: its node has died, or has yet to tell how it ended. So
-    /// is a granted run that never came to be recorded. While the locks cannot be looked at, or
+    /// is a granted run that never came to be recorded; and ticks that did not run, whose node has
+    /// not told of them, are recorded. While the locks cannot be looked at, or
     /// the store takes no records, they are shown as they are.
     ///
     /// # Errors
@@ -25,7 +27,8 @@ impl Control {
         let Ok(state) = core.inspect(&LockKey::of(&job)).await else {
             return Ok(records);
         };
-        let closed = self.ends_of_abandoned(&job, &records, &state);
+        let mut closed = self.ends_of_abandoned(&job, &records, &state);
+        closed.extend(self.untold(&job, &records, &state));
         if closed.is_empty() {
             return Ok(records);
         }
@@ -36,6 +39,24 @@ impl Control {
         }
         // As the store has them: a run's own end may have come before.
         Ok(core.list(&query).await?)
+    }
+
+    /// The records of ticks that did not run which are not there, or tell of fewer.
+    fn untold(&self, id: &JobId, records: &[Record], state: &LockState) -> Vec<Record> {
+        let now = self.core.clock.now();
+        let job = self.core.table().find(id.as_str()).map(|(_, entry)| entry.job.clone());
+        let of_mark = state.mark.iter().map(|mark| &mark.untold);
+        let all = of_mark.chain(state.open_runs.iter().map(|run| &run.untold));
+        let all = all.flat_map(|untold| match &job {
+            Some(job) => records_of(job, untold, now).unwrap_or_default(),
+            // What lies between two ticks only the schedule tells.
+            None => untold.skipped.iter().map(|row| skipped(id, row, now)).collect(),
+        });
+        let told = |new: &Record| {
+            let stored = records.iter().find(|stored| stored.run_id == new.run_id);
+            stored.is_some_and(|stored| !stored.yields_to(new))
+        };
+        all.filter(|record| !told(record)).collect()
     }
 
     fn ends_of_abandoned(&self, job: &JobId, records: &[Record], state: &LockState) -> Vec<Record> {

@@ -22,8 +22,7 @@
 //!
 //! The oracle knows nothing of the engine: it reads what nodes, handlers and backend did, the
 //! schedules, and the records at the end. What nobody can know it does not ask for: a node that
-//! died may have had a record in hand, and a tick whose skipping its node never heard of, because
-//! the reply was lost and another node moved the mark before it asked again, is recorded by nobody.
+//! died may have had a record in hand.
 
 mod action;
 mod acts;

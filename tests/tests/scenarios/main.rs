@@ -43,5 +43,6 @@ mod taken_out;
 mod timeouts;
 mod unheard;
 mod unstoppable;
+mod untold;
 mod watchdog;
 mod ways;

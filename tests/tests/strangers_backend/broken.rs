@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tidelock::{
     AcquireRequest, Acquisition, Answer, BackendError, Clear, FencingToken, Grant, Lease,
-    LockBackend, LockKey, LockState, Record, RecordQuery, RecordStore, Release, Renewal,
+    LockBackend, LockKey, LockState, Record, RecordQuery, RecordStore, Release, Renewal, Untold,
 };
 
 use crate::stranger::{StrangersLocks, unpoisoned};
@@ -42,7 +42,7 @@ impl LockBackend for BrokenLocks {
             (Flaw::RetryWithoutAFreshTtl, Some(token)) if is_mine => {
                 let (key, holder) = (request.key, request.holder);
                 let lease = Lease::new(key, holder, request.run_id, token);
-                let grant = Grant::new(lease, None, vec![]);
+                let grant = Grant::new(lease, None, Untold::default(), vec![]);
                 return Ok(Answer::new(Acquisition::Granted(grant), None));
             }
             // A lock that knows the job alone, as most do: a manual run leaves the mark.

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tidelock::{
     AcquireRequest, Acquisition, Answer, BackendError, Clear, Consumed, FencingToken, Grant,
     HeldBy, IfHeld, Intent, JobId, Lease, LockBackend, LockKey, LockState, Mark, Moved, OpenRun,
-    Record, RecordQuery, RecordStore, Release, Renewal, SkipReason, Taken,
+    Record, RecordQuery, RecordStore, Release, Renewal, SkipReason, Taken, Untold,
 };
 use tokio::time::Instant;
 
@@ -51,7 +51,8 @@ impl Entry {
             return match mark.moved {
                 Moved::Granted(token) if mine => Acquisition::Expired(lease(request, token)),
                 Moved::Consumed { reason, blocked_by } if mine => {
-                    Acquisition::Consumed(Consumed::new(reason, blocked_by, mark.previous))
+                    let untold = mark.untold.clone();
+                    Acquisition::Consumed(Consumed::new(reason, blocked_by, mark.previous, untold))
                 }
                 _ => {
                     let running = held.is_some_and(|held| held.holder == mark.holder);
@@ -59,11 +60,6 @@ impl Entry {
                 }
             };
         }
-        let mut move_to = |moved| {
-            if let Some(point) = point {
-                self.mark = Some(Mark::new(request, point, moved, previous, None));
-            }
-        };
         let skipped = match (request.intent, held) {
             (Intent::Skip(reason), _) => Some((reason, None)),
             (_, None) => None,
@@ -72,18 +68,28 @@ impl Entry {
             }
             (_, Some(held)) => return Acquisition::Held(held),
         };
+        let untold = Untold::after(request, self.mark.as_ref(), skipped);
+        let mut move_to = |moved, untold| {
+            if let Some(point) = point {
+                let mut mark = Mark::new(request, point, moved, previous, None);
+                mark.untold = untold;
+                self.mark = Some(mark);
+            }
+        };
         if let Some((reason, blocked_by)) = skipped {
-            move_to(Moved::Consumed { reason, blocked_by });
-            return Acquisition::Consumed(Consumed::new(reason, blocked_by, previous));
+            move_to(Moved::Consumed { reason, blocked_by }, untold.clone());
+            return Acquisition::Consumed(Consumed::new(reason, blocked_by, previous, untold));
         }
         self.token += 1;
         let token = FencingToken::new(self.token);
-        move_to(Moved::Granted(token));
-        let grant = Grant::new(lease(request, token), previous, self.open_runs.clone());
+        move_to(Moved::Granted(token), Untold::default());
+        let open = self.open_runs.clone();
+        let grant = Grant::new(lease(request, token), previous, untold.clone(), open);
         let (run_id, node) = (request.run_id, request.node.clone());
         let held = HeldBy::new(request.holder.clone(), run_id, node.clone(), request.ttl);
         self.lock = Some((grant.clone(), held, Instant::now() + request.ttl));
-        let run = OpenRun::new(run_id, node, request.occurrence, token);
+        let mut run = OpenRun::new(run_id, node, request.occurrence, token);
+        run.untold = untold;
         self.open_runs.push(run);
         Acquisition::Granted(grant)
     }

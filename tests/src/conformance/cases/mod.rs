@@ -9,6 +9,7 @@ mod refusing;
 mod remembering;
 mod runs;
 mod texts;
+mod untold;
 
 pub use consuming::*;
 pub use granting::*;
@@ -19,3 +20,4 @@ pub use refusing::*;
 pub use remembering::*;
 pub use runs::*;
 pub use texts::*;
+pub use untold::*;

@@ -1,4 +1,4 @@
-//! Every tick is run or has a reason, told once by the node that moved the mark past it.
+//! Every tick is run or has a reason, told once in the fleet.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,9 @@ use tidelock::{Record, RunId, RunState, SkipReason};
 use super::finding::{Finding, Promise};
 use super::story::{Grant, Move, Story};
 use super::unknown::{may_be_unheard, must_be_told};
-use crate::simulation::event::Life;
 use crate::simulation::when::ticks;
 
-/// Ticks in one state by one node: how many have to be told of, may be, and are.
+/// Ticks in one state: how many have to be told of, may be, and are.
 #[derive(Debug, Default)]
 struct Account {
     due: u64,
@@ -32,7 +31,7 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
 
 fn check_job(story: &Story<'_>, job: usize, findings: &mut Vec<Finding>) {
     let id = &story.trace.jobs[job];
-    let mut accounts: BTreeMap<(Life, String), Account> = BTreeMap::new();
+    let mut accounts: BTreeMap<String, Account> = BTreeMap::new();
     let records: Vec<&Record> = story.trace.left[job]
         .records
         .iter()
@@ -40,9 +39,7 @@ fn check_job(story: &Story<'_>, job: usize, findings: &mut Vec<Finding>) {
         .collect();
     for record in &records {
         let Some(span) = record.ticks else { continue };
-        let life = story.trace.lives.iter().position(|name| name == record.node.as_str());
-        let Some(life) = life else { continue };
-        let account = accounts.entry((life, record.state.to_string())).or_default();
+        let account = accounts.entry(record.state.to_string()).or_default();
         account.told += span.count;
         account.uncounted |= span.at_least;
         if let Some(text) = not_a_span(story, job, record) {
@@ -53,11 +50,10 @@ fn check_job(story: &Story<'_>, job: usize, findings: &mut Vec<Finding>) {
     for moved in &story.moves[job] {
         debts(story, job, moved, &records, &mut accounts, findings);
     }
-    for ((life, state), account) in accounts {
+    for (state, account) in accounts {
         let Account { due, may, told, uncounted } = account;
         if !uncounted && !(due..=may).contains(&told) {
-            let life = story.life(life);
-            let text = format!("{id}: {life} tells of {told} ticks {state}, not {due} to {may}");
+            let text = format!("{id}: {told} ticks {state} are told of, not {due} to {may}");
             findings.push(silent(story.end_at(), text));
         }
     }
@@ -73,10 +69,10 @@ fn debts(
     job: usize,
     moved: &Move,
     records: &[&Record],
-    accounts: &mut BTreeMap<(Life, String), Account>,
+    accounts: &mut BTreeMap<String, Account>,
     findings: &mut Vec<Finding>,
 ) {
-    let (id, life) = (&story.trace.jobs[job], moved.ask.life);
+    let id = &story.trace.jobs[job];
     let run = story.runs.get(&moved.ask.run);
     if run.is_none_or(|run| run.heard.is_none()) && !may_be_unheard(story, moved) {
         let text = format!("{id}: {:?} was answered and not asked about again", moved.ask);
@@ -96,22 +92,35 @@ fn debts(
     let passed = ticks(&story.schedules[job], after, before);
     let missed = passed.into_iter().map(|tick| (RunState::Missed, tick, false));
     let consumed = moved.consumed.map(|(why, _)| (RunState::Skipped(why), moved.tick.at(), true));
+    let must_be_told = must_be_told(story, job, moved);
     for (state, tick, consumed) in missed.chain(consumed) {
-        let account = accounts.entry((life, state.to_string())).or_default();
+        let account = accounts.entry(state.to_string()).or_default();
         account.may += 1;
-        if (!consumed && moved.previous.is_none()) || !must_be_told(story, moved, consumed) {
+        // From when on ticks before the first mark count, its mover alone knows; and ticks passed
+        // over may still be told of, where the backend has it.
+        let unsure = !consumed && (moved.previous.is_none() || is_left(story, job, moved));
+        if unsure || !must_be_told {
             continue;
         }
         account.due += 1;
         let tells = |record: &&&Record| {
             let span = record.ticks.is_some_and(|it| it.first.at() <= tick && tick <= it.last.at());
-            span && record.state == state && record.node.as_str() == story.life(life)
+            span && record.state == state
         };
         if !records.iter().any(|record| tells(&record)) {
-            let text = format!("{id}: nothing of {} tells of {tick} {state}", story.life(life));
+            let text = format!("{id}: nothing tells of {tick} {state}, {:?}", moved.ask);
             findings.push(silent(moved.at, text));
         }
     }
+}
+
+/// Whether the backend still has it that a move passed over ticks: the history of a job that a node
+/// does not have cannot tell which.
+fn is_left(story: &Story<'_>, job: usize, moved: &Move) -> bool {
+    let state = &story.trace.left[job].state;
+    let of_mark = state.mark.iter().map(|mark| &mark.untold);
+    let mut left = of_mark.chain(state.open_runs.iter().map(|run| &run.untold));
+    left.any(|untold| untold.passed.iter().any(|passed| passed.run_id == moved.ask.run))
 }
 
 /// Whether that run held the lock: it had not been released, and no other was granted after it.
