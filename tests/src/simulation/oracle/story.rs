@@ -206,7 +206,9 @@ impl<'a> Story<'a> {
                 if let Some(run) = self.runs.get_mut(&ask.run) {
                     if told {
                         run.heard = run.heard.or(Some((at, answer)));
-                    } else if answer != Answered::Failed && run.heard.is_none() {
+                    } else if matches!(answer, Answered::Held | Answered::TooEarly)
+                        && run.heard.is_none()
+                    {
                         run.since = None;
                     }
                 }

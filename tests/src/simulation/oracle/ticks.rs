@@ -1,13 +1,14 @@
 //! Every tick is run or has a reason, told once in the fleet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tidelock::{Record, RunId, RunState, SkipReason};
 
 use super::finding::{Finding, Promise};
 use super::story::{Grant, Move, Story};
 use super::unknown::{may_be_unheard, must_be_told};
+use crate::simulation::real::UNKNOWN;
 use crate::simulation::when::ticks;
 
 /// Ticks in one state: how many have to be told of, may be, and are.
@@ -94,6 +95,18 @@ fn debts(
     let consumed = moved.consumed.map(|(why, _)| (RunState::Skipped(why), moved.tick.at(), true));
     let must_be_told = must_be_told(story, job, moved);
     for (state, tick, consumed) in missed.chain(consumed) {
+        if state == RunState::Skipped(UNKNOWN) {
+            // Whatever the reason: who tells of it knows.
+            let told = told_as(records, tick);
+            for state in &told {
+                accounts.entry(state.clone()).or_default().may += 1;
+            }
+            if told.is_empty() && must_be_told {
+                let text = format!("{id}: nothing tells why {tick} was skipped, {:?}", moved.ask);
+                findings.push(silent(moved.at, text));
+            }
+            continue;
+        }
         let account = accounts.entry(state.to_string()).or_default();
         account.may += 1;
         // From when on ticks before the first mark count, its mover alone knows; and ticks passed
@@ -112,6 +125,15 @@ fn debts(
             findings.push(silent(moved.at, text));
         }
     }
+}
+
+/// As what a tick may have been skipped, by records whose ticks it lies between.
+fn told_as(records: &[&Record], tick: Timestamp) -> BTreeSet<String> {
+    let spans = |record: &&&Record| {
+        let skipped = matches!(record.state, RunState::Skipped(_));
+        skipped && record.ticks.is_some_and(|it| it.first.at() <= tick && tick <= it.last.at())
+    };
+    records.iter().filter(spans).map(|record| record.state.to_string()).collect()
 }
 
 /// Whether the backend still has it that a move passed over ticks: the history of a job that a node

@@ -123,8 +123,8 @@ pub(crate) fn moved(mark: &Mark, ask: Ask) -> What {
     }
 }
 
-/// In place of a reason that nobody knows: one from which nothing follows.
-const UNKNOWN: SkipReason = SkipReason::TooLate;
+/// In place of a reason that nobody heard: one that no backend here gives.
+pub(crate) const UNKNOWN: SkipReason = SkipReason::Unreplicated;
 
 /// Moves of the mark of which the next one alone tells.
 fn between(end: usize, asked: &Asked, steps: &mut Vec<Step>) {

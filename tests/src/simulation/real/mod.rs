@@ -19,7 +19,7 @@ pub use rehearse::rehearse;
 pub use tally::Tally;
 pub use venue::{Route, Venue};
 
-pub(crate) use infer::moved;
+pub(crate) use infer::{UNKNOWN, moved};
 pub(crate) use memory::Memory;
 
 use std::time::Duration;

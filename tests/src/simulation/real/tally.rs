@@ -20,8 +20,6 @@ pub struct Tally {
     pub ticks: usize,
     /// How often something was done to a node or a server.
     pub troubles: usize,
-    /// How often a node was killed or frozen, or a server's or node's answers were kept from it.
-    pub unheard: usize,
     /// Asks of whose outcome their nodes never heard.
     pub unknown: usize,
     /// Ticks of which no record tells.
@@ -42,13 +40,16 @@ impl Tally {
                 What::Began(_) => tally.runs += 1,
                 What::Killed(_) | What::Frozen(_) | What::Dropped(_) | What::Stopping(_)
                     if event.at >= plan.end_at * 1_000 => {}
-                What::Killed(_) | What::Frozen(_) | What::Dropped(_) | What::Stopping(_) => {
-                    (tally.troubles, tally.unheard) = (tally.troubles + 1, tally.unheard + 1);
-                }
-                What::Cut(_) | What::Slow(_) | What::LostReplies(..) | What::ServerAway(..) => {
-                    (tally.troubles, tally.unheard) = (tally.troubles + 1, tally.unheard + 1);
-                }
-                What::RecordsAway(_) | What::Stepped(..) => tally.troubles += 1,
+                What::Killed(_)
+                | What::Frozen(_)
+                | What::Dropped(_)
+                | What::Stopping(_)
+                | What::Cut(_)
+                | What::Slow(_)
+                | What::LostReplies(..)
+                | What::ServerAway(..)
+                | What::RecordsAway(_)
+                | What::Stepped(..) => tally.troubles += 1,
                 What::Stalled(us) => tally.stalled_ms = tally.stalled_ms.max(us / 1_000),
                 What::Asked(ask) => drop(open.insert(ask.run)),
                 What::Heard(ask, answer) if answer != Answered::Failed => {
@@ -73,7 +74,6 @@ impl Tally {
             runs: self.runs + other.runs,
             ticks: self.ticks + other.ticks,
             troubles: self.troubles + other.troubles,
-            unheard: self.unheard + other.unheard,
             unknown: self.unknown + other.unknown,
             silent: self.silent + other.silent,
             findings: self.findings + other.findings,
@@ -108,8 +108,7 @@ fn silent(plan: &Plan, trace: &Trace, job: usize) -> (usize, usize) {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { runs, ticks, troubles, unheard: _, unknown, silent, findings, stalled_ms } =
-            self;
+        let Self { runs, ticks, troubles, unknown, silent, findings, stalled_ms } = self;
         write!(
             f,
             "{runs} runs, {ticks} ticks, {troubles} troubles, {unknown} unknown outcomes, {silent} \
