@@ -22,18 +22,20 @@ pub(crate) fn with_limits(call: Call, limits: Limits) -> Call {
 /// A record with its run, as `save` and `finish` take it.
 pub(crate) fn with_record(call: Call, record: &Record) -> Call {
     let text = RecordText::of(record);
-    call.arg(record.run_id.to_string())
-        .arg(text.state)
-        .arg(text.token)
-        .arg(text.count)
-        .arg(text.ended)
-        .arg(text.rest)
+    let tail = tail(&text);
+    call.arg(record.run_id.to_string()).arg(text.state).arg(text.token).arg(tail)
 }
 
 /// A record whose run and token the script knows already, as `begin` takes it.
 pub(crate) fn with_running(call: Call, record: &Record) -> Call {
     let text = RecordText::of(record);
-    call.arg(text.state).arg(text.count).arg(text.ended).arg(text.rest)
+    let tail = tail(&text);
+    call.arg(text.state).arg(tail)
+}
+
+/// What stands behind the token: as one, since a script mostly does not look into it.
+fn tail(text: &RecordText) -> String {
+    format!("{} {} {}", text.count, text.ended, text.rest)
 }
 
 pub(crate) fn list(namespace: &Namespace, limits: Limits, query: &RecordQuery) -> Call {

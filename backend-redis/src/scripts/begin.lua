@@ -1,8 +1,7 @@
 -- Backend::begin: asks for a tick; a grant is recorded and closes what others left.
 --
 -- KEYS:  1 lock, 2 mark, 3 open, 4 running, 5 runs, 6 skipped, 7 records
--- ARGV:  1 to 13 as acquire.lua; 14 keep, 15 max_age; of the record 16 state, 17 count, 18 ended,
---        19 rest
+-- ARGV:  1 to 13 as acquire.lua; 14 keep, 15 max_age; of the record 16 state, 17 tail
 -- Reply: as _acquire.lua says; second place: why a record was not stored, or ''.
 --
 -- Atomic so that the record of a run exists if and only if it was granted. The grant stands when
@@ -29,15 +28,15 @@ for i = 7, #reply do
   local token, run, tick, node = reply[i]:match('^(%d+) (%x+) (%S+) ([^\n]*)')
   if token and #run == 32
       and (i >= oldest_kept or redis.pcall('HGET', key.records, run)) then
-    local why = try_save(key, limits, now, run, {
-      state = 'abandoned', token = token, count = '-', ended = at,
-      rest = tick .. ' ' .. at .. ' {"node":' .. node .. '}',
+    local why = try(save, key, limits, now, run, {
+      state = 'abandoned', token = token,
+      tail = '- ' .. at .. ' ' .. tick .. ' ' .. at .. ' {"node":' .. node .. '}',
     })
     if why ~= '' then failure = why end
   end
 end
-local why = try_save(key, limits, now, ARGV[2], {
-  state = ARGV[16], token = reply[4], count = ARGV[17], ended = ARGV[18], rest = ARGV[19],
+local why = try(ARGV[16] == 'running' and start or save, key, limits, now, ARGV[2], {
+  state = ARGV[16], token = reply[4], tail = ARGV[17],
 })
 if why ~= '' then failure = why end
 reply[2] = failure

@@ -2,7 +2,7 @@
 --
 -- KEYS:  1 lock, 2 open, 3 running, 4 runs, 5 skipped, 6 records
 -- ARGV:  1 holder, 2 run of the lease, 3 token; 4 keep, 5 max_age; of the record 6 run, 7 state,
---        8 token, 9 count, 10 ended, 11 rest
+--        8 token, 9 tail
 -- Reply: { now, why the record was not stored or '', 'released' or 'not-held' }
 --
 -- Atomic so that nobody sees a run that has ended but holds the lock, or the other way round. The
@@ -15,7 +15,7 @@ local key = {
 local now = clock()
 local what = release(key, { holder = ARGV[1], run = ARGV[2], token = ARGV[3] })
 local limits = { keep = tonumber(ARGV[4]), max_age = tonumber(ARGV[5]) }
-local failure = try_save(key, limits, now, ARGV[6], {
-  state = ARGV[7], token = ARGV[8], count = ARGV[9], ended = ARGV[10], rest = ARGV[11],
+local failure = try(save, key, limits, now, ARGV[6], {
+  state = ARGV[7], token = ARGV[8], tail = ARGV[9],
 })
 return { now, failure, what }

@@ -64,6 +64,8 @@ pub enum Disturbance {
         node: usize,
         /// For how long.
         for_ms: u64,
+        /// Whether nothing answers, rather than that they are refused.
+        silent: bool,
     },
     /// A node stands still, as with SIGSTOP or on a suspended machine, and goes on.
     Freeze {
@@ -118,6 +120,20 @@ pub enum Disturbance {
         /// After how long it is put back.
         for_ms: u64,
     },
+    /// An operator frees a job's lock, whoever holds it.
+    Force {
+        /// Of which job.
+        job: usize,
+        /// Whether the mark goes with it, so that ticks may run again.
+        mark: bool,
+    },
+    /// A job gets its other schedule on one node, for good.
+    Edit {
+        /// On which node.
+        node: usize,
+        /// Which job.
+        job: usize,
+    },
     /// A job is replaced by itself.
     Replace {
         /// On which node.
@@ -128,10 +144,10 @@ pub enum Disturbance {
 }
 
 impl Disturbance {
-    /// Whose it is; `None`: all nodes'.
+    /// Whose it is; `None`: all nodes', or none's.
     pub fn node(&self) -> Option<usize> {
         match *self {
-            Self::Outage { .. } | Self::Server { .. } => None,
+            Self::Outage { .. } | Self::Server { .. } | Self::Force { .. } => None,
             Self::Cut { node, .. }
             | Self::Slow { node, .. }
             | Self::LostReplies { node, .. }
@@ -143,6 +159,7 @@ impl Disturbance {
             | Self::Step { node, .. }
             | Self::RunNow { node, .. }
             | Self::Remove { node, .. }
+            | Self::Edit { node, .. }
             | Self::Replace { node, .. } => Some(node),
         }
     }
@@ -150,9 +167,11 @@ impl Disturbance {
     /// Which job it is about, if about one.
     pub fn job(&self) -> Option<usize> {
         match *self {
-            Self::RunNow { job, .. } | Self::Remove { job, .. } | Self::Replace { job, .. } => {
-                Some(job)
-            }
+            Self::RunNow { job, .. }
+            | Self::Remove { job, .. }
+            | Self::Force { job, .. }
+            | Self::Edit { job, .. }
+            | Self::Replace { job, .. } => Some(job),
             _ => None,
         }
     }
@@ -191,7 +210,9 @@ impl Disturbance {
             | Self::Stop { node, .. }
             | Self::Drop { node, .. }
             | Self::Step { node, .. } => *node = to(*node)?,
+            Self::Force { job, .. } => *job = job_to(*job)?,
             Self::RunNow { node, job }
+            | Self::Edit { node, job }
             | Self::Remove { node, job, .. }
             | Self::Replace { node, job } => {
                 *node = to(*node)?;

@@ -72,6 +72,17 @@ pub enum What {
     Removed(Life, usize),
     /// A job is replaced.
     Replaced(Life, usize),
+    /// A job has its other schedule on a node from now on.
+    Edited(Life, usize),
+    /// An operator has freed a job's lock, if it was held.
+    Forced {
+        /// Of which job.
+        job: usize,
+        /// Whether the mark went, too.
+        mark: bool,
+        /// Whether it was held.
+        held: bool,
+    },
     /// An operator asks for a run.
     RunNow(Life, usize),
     /// A node asks for a tick.
@@ -155,6 +166,8 @@ pub struct Ask {
     pub run: RunId,
     /// Which tick; `None` is a manual run.
     pub tick: Option<Occurrence>,
+    /// Whether the job has its other schedule where it is asked for.
+    pub edited: bool,
 }
 
 /// What a node heard.

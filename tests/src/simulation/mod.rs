@@ -4,7 +4,8 @@
 //! time on one thread: the same seed gives the same log, to the byte. What goes wrong is drawn with
 //! it: clocks that are off, drift and are set; calls that are slow, lost, or answered to nobody;
 //! nodes that are cut off, freeze, die, are shut down; handlers that are long, fail, panic, block or
-//! do not heed; operators that run, remove and replace jobs.
+//! do not heed; operators that run, remove and replace jobs, roll out other schedules and free locks;
+//! backends without a clock, and records that are kept apart from locks.
 //!
 //! - [`Simulation`]: your own jobs on such a fleet, in a test of yours.
 //! - [`draw`] makes a [`Plan`] of a seed, [`play`] plays it, [`judge`] says what of the promise was
@@ -42,6 +43,7 @@ mod real;
 mod servers;
 mod shrink;
 mod stage;
+mod store;
 mod sweep;
 mod tap;
 mod timeline;
@@ -54,7 +56,7 @@ pub use kit::Simulation;
 pub use log::{Left, Trace};
 pub use oracle::{Finding, Promise, judge};
 pub use outcome::Outcome;
-pub use plan::{JobPlan, Network, NodePlan, Plan, Work};
+pub use plan::{JobPlan, Network, NodePlan, Plan, StorePlan, Work};
 pub use play::play;
 pub use real::{Real, Route, Tally, Venue, endure, play_real, rehearse};
 pub use shrink::shrink;

@@ -1,18 +1,20 @@
 //! Where a plan is played: the true time, the backend, and the nodes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidelock::{Clock, Job, JobId, LockBackend, LockKey, Scheduler, TestClock};
+use tidelock::{Clear, Clock, Job, JobId, LockBackend, LockKey, Release, Scheduler, TestClock};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::action::{Action, actions};
+use super::disturbance::Disturbance;
 use super::log::{Left, Log, Trace};
 use super::node::{Node, Way};
 use super::plan::Plan;
-use super::real::{Memory, Venue};
+use super::real::Venue;
+use super::store::Store;
 use super::when::signed_ms;
 
 /// How long the last shutdown may take.
@@ -21,7 +23,10 @@ const LAST_DEADLINE: Duration = Duration::from_secs(120);
 /// One run of a fleet.
 pub(crate) struct Stage<'a> {
     pub(super) plan: &'a Plan,
-    pub(super) jobs: &'a [Job],
+    /// The jobs with their other schedules, where they have one.
+    others: Vec<Option<Job>>,
+    /// Those that have it somewhere.
+    edited: BTreeSet<usize>,
     pub(super) ids: &'a [String],
     pub(super) log: Log,
     pub(super) begun: Instant,
@@ -44,27 +49,39 @@ pub(crate) struct Stage<'a> {
 }
 
 pub(super) struct Seat {
+    pub(super) program: Program,
     pub(super) clock: TestClock,
     pub(super) node: Option<Node>,
     pub(super) lives: u64,
 }
 
+/// The jobs as one place in the fleet has them.
+#[derive(Clone)]
+pub(crate) struct Program {
+    pub(super) jobs: Vec<Job>,
+    /// Which of them have their other schedule.
+    pub(super) edited: Vec<bool>,
+}
+
 impl<'a> Stage<'a> {
     pub(crate) fn new(plan: &'a Plan, jobs: &'a [Job], ids: &'a [String], log: Log) -> Self {
         let clock = TestClock::new(plan.start);
+        let program = Program { jobs: jobs.to_vec(), edited: vec![false; jobs.len()] };
         let seat = |node: &super::plan::NodePlan| Seat {
+            program: program.clone(),
             clock: clock.drifting(node.drift_ppm).skewed(signed_ms(node.offset_ms)),
             node: None,
             lives: 0,
         };
         Self {
             plan,
-            jobs,
+            others: vec![None; jobs.len()],
+            edited: BTreeSet::new(),
             ids,
             log,
             begun: Instant::now(),
             seats: plan.nodes.iter().map(seat).collect(),
-            venue: Arc::new(Memory::new(clock.clone())),
+            venue: Arc::new(Store::new(plan.store, &clock)),
             clock,
             lives: Vec::new(),
             leaving: Vec::new(),
@@ -84,6 +101,41 @@ impl<'a> Stage<'a> {
     /// The same, elsewhere.
     pub(crate) fn at(self, venue: Arc<dyn Venue>) -> Self {
         Self { venue, ..self }
+    }
+
+    /// The same, with the other schedules that jobs may get.
+    pub(crate) fn with_others(self, others: Vec<Option<Job>>) -> Self {
+        Self { others, ..self }
+    }
+
+    /// Gives a job its other schedule in one place.
+    pub(super) fn edit(&mut self, seat: usize, job: usize) {
+        let Some(Some(other)) = self.others.get(job) else { return };
+        self.edited.insert(job);
+        let Seat { program, node, .. } = &mut self.seats[seat];
+        if std::mem::replace(&mut program.edited[job], true) {
+            return;
+        }
+        program.jobs[job] = other.clone();
+        if let Some(node) = node {
+            node.edit(job, program);
+        }
+    }
+
+    /// What some places have, all have in the end.
+    pub(super) fn edit_everywhere(&mut self) {
+        for job in self.edited.clone() {
+            (0..self.seats.len()).for_each(|seat| self.edit(seat, job));
+        }
+    }
+
+    /// Frees a lock as an operator does.
+    async fn force(&self, job: usize, mark: bool) {
+        let Ok(id) = JobId::new(&self.ids[job]) else { return };
+        let clear = if mark { Clear::LockAndMark } else { Clear::Lock };
+        let freed = self.venue.reader().force_release(&LockKey::of(&id), clear).await;
+        let held = freed.is_ok_and(|answer| answer.value == Release::Released);
+        self.log.forced(job, mark, held);
     }
 
     /// Plays the plan to its end.
@@ -141,6 +193,7 @@ impl<'a> Stage<'a> {
     async fn act(&mut self, action: Action) {
         match action {
             Action::Join(seat) => self.join(seat).await,
+            Action::Begin(Disturbance::Force { job, mark }) => self.force(job, mark).await,
             Action::Begin(what) => self.begin(what),
             Action::End(what) => self.end(what).await,
             Action::SetClocksRight => {

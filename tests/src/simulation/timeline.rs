@@ -65,7 +65,9 @@ impl Event {
             None => "none".to_owned(),
         };
         let ask = |a: &Ask| {
-            format!("{} {} tick {} run {}", name(&a.life), id(&a.job), tick(&a.tick), Short(a.run))
+            let edited = if a.edited { "*" } else { "" };
+            let (life, job) = (name(&a.life), id(&a.job));
+            format!("{life} {job}{edited} tick {} run {}", tick(&a.tick), Short(a.run))
         };
         let handler = |h: &Handler| {
             let (life, job) = (name(&h.life), id(&h.job));
@@ -101,6 +103,13 @@ impl Event {
             What::Added(life, job) => format!("{} {} added", name(life), id(job)),
             What::Removed(life, job) => format!("{} {} removed", name(life), id(job)),
             What::Replaced(life, job) => format!("{} {} replaced", name(life), id(job)),
+            What::Edited(life, job) => format!("{} {} has its other schedule", name(life), id(job)),
+            What::Forced { job, mark, held } => format!(
+                "    FORCED {}{}{}",
+                id(job),
+                if *held { ", which was held" } else { "" },
+                if *mark { ", and its mark is gone" } else { "" }
+            ),
             What::RunNow(life, job) => format!("{} {} is to run now", name(life), id(job)),
             What::Asked(a) => format!("{} asked", ask(a)),
             What::Heard(a, answer) => format!("{} hears {answer:?}", ask(a)),

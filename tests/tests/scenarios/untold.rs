@@ -46,6 +46,13 @@ async fn ticks_skipped_by_nodes_that_die_are_told_of_by_the_next_in_one_record()
 
 #[tokio::test(start_paused = true)]
 async fn ticks_passed_over_by_a_grant_that_nobody_heard_of_are_told_of_with_its_end() {
+    for by_hand in [false, true] {
+        passed_over_unheard(by_hand).await;
+    }
+}
+
+/// What tells of them is the next tick, or a run by hand before it.
+async fn passed_over_unheard(by_hand: bool) {
     let (fleet, diary) = (Fleet::new(), Diary::default());
     let a = Node::start(&fleet, "a", [job("j", "* * * * *", ms(10), &diary)]).await;
     until(&fleet, "2026-01-01T12:00:10Z").await;
@@ -54,6 +61,10 @@ async fn ticks_passed_over_by_a_grant_that_nobody_heard_of_are_told_of_with_its_
     // It runs the newest of those that were missed.
     dies_unheard(&fleet, "b", "2026-01-01T12:04:10Z", &diary).await;
     let c = Node::start(&fleet, "c", [job("j", "* * * * *", ms(10), &diary)]).await;
+    if by_hand {
+        until(&fleet, "2026-01-01T12:04:50Z").await;
+        c.scheduler.run_now("j").await.unwrap();
+    }
     until(&fleet, "2026-01-01T12:06:30Z").await;
     let records = stored(&fleet, "j").await;
     each_told_once(&records, &ticks("2026-01-01T12:00:00Z", 60, 7));

@@ -4,6 +4,7 @@
 
 mod determinism;
 mod doctored;
+mod drawn;
 mod kit;
 mod rehearsals;
 mod seeds;

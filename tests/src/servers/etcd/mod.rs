@@ -180,14 +180,23 @@ impl EtcdServer {
     ///
     /// When it does not answer.
     pub fn received(&self, method: &str) -> u64 {
+        let name = format!("grpc_server_msg_received_total{{grpc_method=\"{method}\",");
+        self.metric(&name).unwrap_or(0)
+    }
+
+    /// The first of its metrics whose line begins with that, such as `process_cpu_seconds_total `.
+    ///
+    /// # Panics
+    ///
+    /// When it does not answer.
+    pub fn metric<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
         let port = match &self.0 {
             Origin::Own(member) => member.plain,
             _ => self.address().port(),
         };
         let metrics = http::read(port, "/metrics").expect("a server that answers");
-        let name = format!("grpc_server_msg_received_total{{grpc_method=\"{method}\",");
-        let line = metrics.lines().find(|line| line.starts_with(&name));
-        line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or(0)
+        let line = metrics.lines().find(|line| line.starts_with(name));
+        line.and_then(|line| line.rsplit(' ').next()?.parse().ok())
     }
 
     /// Makes the user `root` with that password, and asks all for theirs from now on.

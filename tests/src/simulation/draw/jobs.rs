@@ -48,6 +48,7 @@ pub(super) fn job_of(random: &mut StdRng, id: String, when: When, ttl_ms: Option
     JobPlan {
         id,
         when,
+        edited: None,
         ttl_ms,
         fixed_lease: fixed,
         timeout_ms,
@@ -62,6 +63,19 @@ pub(super) fn job_of(random: &mut StdRng, id: String, when: When, ttl_ms: Option
         force_release: chance(random, 10),
         blocking,
         work: work(random, ttl_ms.unwrap_or(30_000)),
+    }
+}
+
+/// Other schedules for some of the jobs.
+pub(super) fn edit(random: &mut StdRng, jobs: &mut [JobPlan], place: &Place, end_at: u64) {
+    for job in jobs {
+        if chance(random, 20) {
+            job.edited = Some(when(random, place, end_at));
+            // Two texts may mean the same.
+            if job.other_fingerprint().is_none() {
+                job.edited = None;
+            }
+        }
     }
 }
 

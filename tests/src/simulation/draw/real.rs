@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::{chance, disturbances, jobs, nodes, one_of};
 use crate::simulation::disturbance::{Disturbance, Planned};
-use crate::simulation::plan::{JobPlan, NodePlan, Plan};
+use crate::simulation::plan::{JobPlan, NodePlan, Plan, StorePlan};
 use crate::simulation::real::Real;
 use crate::simulation::when::When;
 
@@ -41,6 +41,7 @@ pub fn draw_real(seed: u64, seconds: u64, real: Real) -> Plan {
         seed,
         // Seconds since 1970 that are in range.
         start: Timestamp::from_second(1_767_225_600).unwrap_or(Timestamp::UNIX_EPOCH),
+        store: StorePlan { clock: real.corrects, apart: false },
         nodes,
         jobs,
         disturbances: all,

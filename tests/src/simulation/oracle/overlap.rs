@@ -60,6 +60,18 @@ impl Now<'_, '_> {
         !self.story.plan.jobs[handler.job].blocking
     }
 
+    /// When an operator freed the lock of a run.
+    fn forced(&self, handler: Handler) -> Option<u64> {
+        let grants = &self.story.grants[handler.job];
+        grants.iter().find(|grant| grant.token == handler.token)?.forced
+    }
+
+    /// Whether its lock was taken away: it hears of that by its next renewal, or by its deadline.
+    fn may_be_overtaken(&self, at: u64, handler: Handler) -> bool {
+        let ttl = self.story.plan.jobs[handler.job].lock_ttl_ms() * 1_000;
+        self.forced(handler).is_some_and(|forced| at <= forced + ttl)
+    }
+
     fn granted(&mut self, at: u64, job: usize, token: u64, findings: &mut Vec<Finding>) {
         self.newest[job] = token;
         for index in 0..self.open.len() {
@@ -71,7 +83,7 @@ impl Now<'_, '_> {
                 || (self.story.slack() > 0 && self.is_stoppable(handler))
             {
                 self.open[index].overtaken.get_or_insert(at);
-            } else if self.is_stoppable(handler) {
+            } else if self.is_stoppable(handler) && !self.may_be_overtaken(at, handler) {
                 let text = format!("token {token} is granted while {handler:?} is at work");
                 findings.push(Finding::new(Promise::NoOverlap, at, text));
             }
@@ -80,7 +92,8 @@ impl Now<'_, '_> {
 
     fn began(&mut self, at: u64, handler: Handler, findings: &mut Vec<Finding>) {
         let newest = self.newest[handler.job];
-        if handler.token != newest && self.is_stoppable(handler) {
+        let stoppable = self.is_stoppable(handler) && !self.may_be_overtaken(at, handler);
+        if handler.token != newest && stoppable {
             let text = format!("{handler:?} begins when token {newest} is granted");
             findings.push(Finding::new(Promise::NoOverlap, at, text));
         }
@@ -89,6 +102,10 @@ impl Now<'_, '_> {
 
     fn worked(&mut self, at: u64, handler: Handler, taken: bool, findings: &mut Vec<Finding>) {
         let open = self.open.iter().find(|open| open.handler == handler);
+        if self.forced(handler).is_some() && !self.may_be_overtaken(at, handler) {
+            let text = format!("{handler:?} goes on although its lock was taken away");
+            findings.push(Finding::new(Promise::NoOverlap, at, text));
+        }
         if open.is_none_or(|open| open.overtaken.is_some()) {
             let text = format!("{handler:?} goes on after another run was granted");
             findings.push(Finding::new(Promise::NoOverlap, at, text));

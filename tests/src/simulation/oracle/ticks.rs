@@ -8,6 +8,7 @@ use tidelock::{Record, RunId, RunState, SkipReason};
 use super::finding::{Finding, Promise};
 use super::story::{Grant, Move, Story};
 use super::unknown::{may_be_unheard, must_be_told};
+use crate::simulation::event::Life;
 use crate::simulation::real::UNKNOWN;
 use crate::simulation::when::ticks;
 
@@ -20,6 +21,9 @@ struct Account {
     /// Somewhere the ticks were too many to be counted.
     uncounted: bool,
 }
+
+/// How far the clocks of nodes may be apart.
+const MAX_AHEAD_US: u64 = 1_000_000;
 
 /// How far back a node with a clock that is off may begin to count before a first mark.
 const LOOK_BACK: SignedDuration = SignedDuration::from_secs(300);
@@ -79,6 +83,10 @@ fn debts(
         let text = format!("{id}: {:?} was answered and not asked about again", moved.ask);
         findings.push(silent(moved.at, text));
     }
+    if matches!(moved.consumed, Some((SkipReason::Overlap, _))) && is_hasty(story, moved) {
+        let text = format!("{id}: {:?} was skipped before slower nodes came to it", moved.ask);
+        findings.push(silent(moved.at, text));
+    }
     if let Some((SkipReason::Overlap, behind)) = moved.consumed
         && !was_held(story, job, moved, behind)
     {
@@ -90,7 +98,10 @@ fn debts(
         Some(mark) => mark.at(),
         None => story.trace.start - LOOK_BACK,
     };
-    let passed = ticks(&story.schedules[job], after, before);
+    let passed = ticks(story.schedule(job, moved.ask.edited), after, before);
+    // A run that was asked for again after the mark was taken away heard the later answer alone.
+    let again = |later: &Move| later.ask.run == moved.ask.run && later.epoch > moved.epoch;
+    let superseded = story.moves[job].iter().any(again);
     let missed = passed.into_iter().map(|tick| (RunState::Missed, tick, false));
     let consumed = moved.consumed.map(|(why, _)| (RunState::Skipped(why), moved.tick.at(), true));
     let must_be_told = must_be_told(story, job, moved);
@@ -111,8 +122,12 @@ fn debts(
         account.may += 1;
         // From when on ticks before the first mark count, its mover alone knows; and ticks passed
         // over may still be told of, where the backend has it.
-        let unsure = !consumed && (moved.previous.is_none() || is_left(story, job, moved));
-        if unsure || !must_be_told {
+        let unsure = !consumed
+            && (moved.previous.is_none()
+                || !moved.same_schedule
+                || was_passed_before(story, job, moved.epoch, tick)
+                || is_left(story, job, moved));
+        if unsure || superseded || !must_be_told {
             continue;
         }
         account.due += 1;
@@ -145,28 +160,63 @@ fn is_left(story: &Story<'_>, job: usize, moved: &Move) -> bool {
     left.any(|untold| untold.passed.iter().any(|passed| passed.run_id == moved.ask.run))
 }
 
+/// Where the backend has no clock that says whether a tick is there, a node that finds the lock held
+/// waits for as long as clocks may be apart before it has the tick skipped.
+fn is_hasty(story: &Story<'_>, moved: &Move) -> bool {
+    let held = story.runs.get(&moved.ask.run).and_then(|run| run.held);
+    !story.plan.store.clock && held.is_none_or(|held| moved.at < held + MAX_AHEAD_US)
+}
+
 /// Whether that run held the lock: it had not been released, and no other was granted after it.
 fn was_held(story: &Story<'_>, job: usize, moved: &Move, behind: Option<RunId>) -> bool {
     let grants = &story.grants[job];
     let since = story.since(&moved.ask, moved.at);
     grants.iter().any(|held| {
         let granted = story.since(&held.ask, held.at);
-        let before = granted <= moved.at && held.released.is_none_or(|at| at >= since);
+        let before = granted <= moved.at && held.end().is_none_or(|at| at >= since);
         let newer = |other: &Grant| other.token > held.token && other.at < since;
         before && Some(held.ask.run) == behind && !grants.iter().any(newer)
     })
+}
+
+/// Whether the mark had been at a tick or past it before an operator took it away.
+fn was_passed_before(story: &Story<'_>, job: usize, epoch: usize, tick: Timestamp) -> bool {
+    let moves = story.moves[job].iter().take_while(|moved| moved.epoch < epoch);
+    moves.into_iter().any(|moved| moved.tick.at() >= tick)
+}
+
+/// A tick that was told of may run when an operator has taken the mark away; and without it, nothing
+/// tells a node of a tick that another one ran and that it had no answer about.
+fn may_not_know(story: &Story<'_>, moved: &Move, record: &Record) -> bool {
+    let heard = |life: Life| {
+        story.answers.iter().any(|&(of, job, tick, epoch)| {
+            let same = (of, job, epoch) == (life, moved.ask.job, moved.epoch);
+            same && tick >= moved.tick
+        })
+    };
+    // A record says which name its node bore, and another may have borne it.
+    let mut tellers =
+        (0..story.lives.len()).filter(|life| story.name(*life) == record.node.as_str());
+    let rerun = moved.epoch > 0;
+    let lost = moved.epoch < story.epochs[moved.ask.job];
+    let skipped = record.state != RunState::Missed;
+    rerun || lost && (skipped || !tellers.all(heard))
 }
 
 /// What is wrong with a row of ticks that did not run.
 fn not_a_span(story: &Story<'_>, job: usize, record: &Record) -> Option<&'static str> {
     let span = record.ticks?;
     let before = span.first.at() - SignedDuration::from_millis(1);
-    let all = ticks(&story.schedules[job], before, span.last.at());
-    let ends = all.first() == Some(&span.first.at()) && all.last() == Some(&span.last.at());
-    let granted = story.moves[job]
-        .iter()
-        .any(|moved| moved.consumed.is_none() && (span.first..=span.last).contains(&moved.tick));
-    if !ends || span.count > all.len() as u64 {
+    let is_of = |edited: bool| {
+        let all = ticks(story.schedule(job, edited), before, span.last.at());
+        let ends = all.first() == Some(&span.first.at()) && all.last() == Some(&span.last.at());
+        ends && span.count <= all.len() as u64
+    };
+    let granted = story.moves[job].iter().any(|moved| {
+        let told = (span.first..=span.last).contains(&moved.tick);
+        told && moved.consumed.is_none() && !may_not_know(story, moved, record)
+    });
+    if !is_of(false) && !is_of(true) {
         Some("these are no ticks")
     } else if granted {
         Some("one of these was granted")

@@ -17,6 +17,10 @@ pub(super) fn must_be_told(story: &Story<'_>, job: usize, moved: &Move) -> bool 
     if mover.is_some_and(|(at, _)| tells(story, moved.ask.life, at)) {
         return true;
     }
+    if moved.epoch < story.epochs[job] {
+        // An operator has cleared the mark, and what was told with it.
+        return false;
+    }
     let mut settled = false;
     let named = story.grants[job].iter().filter(|grant| grant.at >= moved.at);
     let named = named.take_while(|grant| {

@@ -20,7 +20,6 @@ pub use tally::Tally;
 pub use venue::{Route, Venue};
 
 pub(crate) use infer::{UNKNOWN, moved};
-pub(crate) use memory::Memory;
 
 use std::time::Duration;
 

@@ -1,0 +1,87 @@
+//! Benchmarks: our figure, a floor and peers from the same run, interleaved, as medians and ratios.
+//!
+//! ```text
+//! cargo run --release -p tidelock-benches            # all of them
+//! cargo run --release -p tidelock-benches -- NAME..  # those whose names begin with one of these
+//! cargo run --release -p tidelock-benches -- --list
+//! cargo run --release -p tidelock-benches -- soak [--minutes 30]
+//! ```
+
+#![allow(clippy::print_stdout, reason = "what it prints is what it is for")]
+
+mod bench;
+mod child;
+mod engine;
+mod etcd;
+mod fleet;
+mod goal;
+mod instructions;
+mod load;
+mod measure;
+mod redis;
+mod schedule;
+mod soak;
+mod table;
+
+use bench::Bench;
+
+/// All benchmarks, in the order in which they run.
+const ALL: &[Bench] = &[
+    schedule::NEXT,
+    schedule::PARSE,
+    schedule::WORST,
+    engine::REGISTRATION,
+    engine::IDLE,
+    engine::BURST,
+    engine::SPREAD,
+    engine::YEAR,
+    fleet::KNOWING,
+    fleet::SKEWED,
+    redis::WHOLE_RUN,
+    redis::TOGETHER,
+    redis::HISTORY,
+    redis::RENEWALS,
+    etcd::WHOLE_RUN,
+    etcd::HISTORY,
+];
+
+fn main() {
+    let asked: Vec<String> = std::env::args().skip(1).collect();
+    if let Some((word, words)) = asked.split_first()
+        && word == child::WORD
+    {
+        return as_child(words);
+    }
+    if let Some((word, words)) = asked.split_first()
+        && word == instructions::WORD
+    {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        return instructions::run(&words);
+    }
+    if let Some((word, words)) = asked.split_first()
+        && word == soak::WORD
+    {
+        return soak::run(words);
+    }
+    if asked.iter().any(|word| word == "--list") {
+        for bench in ALL {
+            println!("{:24} {}", bench.name, bench.about);
+        }
+        return;
+    }
+    for bench in ALL.iter().filter(|bench| bench.is_asked(&asked)) {
+        println!("\n## {}: {}\n", bench.name, bench.about);
+        (bench.run)();
+    }
+    goal::summary();
+}
+
+/// Measures one contender and prints its figures: the first word is the benchmark's name.
+fn as_child(words: &[String]) {
+    let Some((name, words)) = words.split_first() else { return };
+    let bench = ALL.iter().find(|bench| bench.name == name);
+    if let Some(child) = bench.and_then(|bench| bench.child) {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        child::tell(&child(&words));
+    }
+}
