@@ -24,6 +24,7 @@ impl Stage<'_> {
         if let Some(old) = self.seats[seat].node.take() {
             self.leaving.push(old.way);
         }
+        let route = self.venue.route().await;
         let Self { plan, seats, log, .. } = self;
         let number = seats[seat].lives;
         seats[seat].lives += 1;
@@ -33,7 +34,7 @@ impl Stage<'_> {
         self.lives.push(seat);
         let seed = (plan.seed << 20) ^ ((seat as u64) << 12) ^ number;
         let settings = &plan.nodes[seat];
-        let way = Way::new((plan.store, self.backend.clone()), life, log, settings.network, seed);
+        let way = Way::new((route, plan), life, log, settings.network, seed);
         way.process.blocking_takes(Duration::from_millis(plan.blocking_ms));
         let mut builder = Scheduler::builder(way.backend())
             .clock(seats[seat].clock.clone())
@@ -80,6 +81,7 @@ impl Stage<'_> {
                 }
             }
             Disturbance::RunNow { node, job } => self.run_now(node, job),
+            Disturbance::Server { member, dies, .. } => self.server_away(member, dies),
             Disturbance::Edit { node, job } => self.edit(node, job),
             _ => {
                 let Some(at) = what.node() else { return };
@@ -94,6 +96,7 @@ impl Stage<'_> {
     pub(super) async fn end(&mut self, what: Disturbance) {
         match what {
             Disturbance::Outage { .. } => self.nodes().for_each(|node| node.way.heal()),
+            Disturbance::Server { member, .. } => self.server_back(member),
             Disturbance::Kill { node, .. } | Disturbance::Stop { node, .. } => {
                 self.join(node).await;
             }
@@ -160,6 +163,7 @@ impl Stage<'_> {
     }
 
     pub(super) async fn calm(&mut self) {
+        self.servers_back().await;
         for way in &self.leaving {
             way.calm();
         }

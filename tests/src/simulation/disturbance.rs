@@ -41,6 +41,23 @@ pub enum Disturbance {
         /// For how long.
         for_ms: u64,
     },
+    /// The next replies to a node are lost with their connections: with real servers alone.
+    LostReplies {
+        /// Which.
+        node: usize,
+        /// How many.
+        count: usize,
+    },
+    /// A server stands still (SIGSTOP), or dies (SIGKILL) and is started again: with real servers
+    /// alone.
+    Server {
+        /// Which of them.
+        member: usize,
+        /// For how long.
+        for_ms: u64,
+        /// Whether it dies.
+        dies: bool,
+    },
     /// The store takes no records of this node's, while its locks work.
     RecordsAway {
         /// Which.
@@ -130,9 +147,10 @@ impl Disturbance {
     /// Whose it is; `None`: all nodes', or none's.
     pub fn node(&self) -> Option<usize> {
         match *self {
-            Self::Outage { .. } | Self::Force { .. } => None,
+            Self::Outage { .. } | Self::Server { .. } | Self::Force { .. } => None,
             Self::Cut { node, .. }
             | Self::Slow { node, .. }
+            | Self::LostReplies { node, .. }
             | Self::RecordsAway { node, .. }
             | Self::Freeze { node, .. }
             | Self::Kill { node, .. }
@@ -163,6 +181,7 @@ impl Disturbance {
         match self {
             Self::Cut { for_ms, .. }
             | Self::Outage { for_ms, .. }
+            | Self::Server { for_ms, .. }
             | Self::Slow { for_ms, .. }
             | Self::RecordsAway { for_ms, .. }
             | Self::Freeze { for_ms, .. }
@@ -181,9 +200,10 @@ impl Disturbance {
         job_to: impl Fn(usize) -> Option<usize>,
     ) -> Option<Self> {
         match &mut self {
-            Self::Outage { .. } => {}
+            Self::Outage { .. } | Self::Server { .. } => {}
             Self::Cut { node, .. }
             | Self::Slow { node, .. }
+            | Self::LostReplies { node, .. }
             | Self::RecordsAway { node, .. }
             | Self::Freeze { node, .. }
             | Self::Kill { node, .. }

@@ -52,6 +52,14 @@ pub enum What {
     RecordsAway(Life),
     /// The answers to a node come late.
     Slow(Life),
+    /// So many of the next replies to a node are lost.
+    LostReplies(Life, usize),
+    /// A server stands still, or is killed.
+    ServerAway(usize, bool),
+    /// A server goes on, or answers again.
+    ServerBack(usize),
+    /// Nothing at all went on for so many microseconds up to now: the machine was busy.
+    Stalled(u64),
     /// The answers come, and records are taken, as ever.
     AsEver(Life),
     /// A clock is set, in milliseconds.

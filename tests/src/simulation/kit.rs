@@ -73,6 +73,7 @@ impl Simulation {
             clocks_right_at: u64::MAX,
             heal_at: 0,
             end_at: 0,
+            real: None,
         };
         Self { jobs: jobs.into_iter().collect(), plan }.nodes(3)
     }

@@ -146,7 +146,7 @@ impl Log {
     }
 
     /// Which node asked for a run: its name may be another's, too.
-    fn asker(&self, run: RunId) -> Life {
+    pub(crate) fn asker(&self, run: RunId) -> Life {
         self.inner().askers.get(&run).copied().unwrap_or(usize::MAX)
     }
 

@@ -1,6 +1,7 @@
 //! One node of a simulated fleet, and what can happen to it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidelock::{Backend, Combined, ErrorKind, Scheduler};
@@ -8,9 +9,9 @@ use tidelock::{Backend, Combined, ErrorKind, Scheduler};
 use super::disturbance::Disturbance;
 use super::event::{Life, What};
 use super::log::Log;
-use super::plan::{Network, StorePlan};
+use super::plan::{Network, Plan};
+use super::real::Route;
 use super::stage::Program;
-use super::store::Store;
 use super::tap::Tap;
 use crate::{Chaos, Fault, Faults, NodeSpawner, Op};
 
@@ -19,8 +20,10 @@ use crate::{Chaos, Fault, Faults, NodeSpawner, Op};
 pub(crate) struct Way {
     pub(crate) life: Life,
     pub(crate) process: NodeSpawner,
-    faults: Faults<Tap<Store>>,
-    store: StorePlan,
+    faults: Faults<Tap<Arc<dyn Backend>>>,
+    route: Arc<dyn Route>,
+    cut: Arc<AtomicBool>,
+    apart: bool,
     network: Network,
     seed: u64,
     log: Log,
@@ -28,15 +31,17 @@ pub(crate) struct Way {
 
 impl Way {
     pub(crate) fn new(
-        (store, backend): (StorePlan, Store),
+        (route, plan): (Arc<dyn Route>, &Plan),
         life: Life,
         log: &Log,
         network: Network,
         seed: u64,
     ) -> Self {
-        let faults = Faults::new(Tap::at_store(backend, life, log.clone()));
+        let tap = Tap::at_store(route.backend(), life, log.clone());
+        let faults = Faults::new(tap.learning(plan.real.is_some()));
         let process = NodeSpawner::new().linked(faults.link());
-        let way = Self { life, process, faults, store, network, seed, log: log.clone() };
+        let (cut, apart, log) = (Arc::default(), plan.store.apart, log.clone());
+        let way = Self { life, process, faults, route, cut, apart, network, seed, log };
         way.meets(network);
         way
     }
@@ -44,7 +49,7 @@ impl Way {
     /// The backend as the node sees it.
     pub(crate) fn backend(&self) -> Arc<dyn Backend> {
         let (life, log, way) = (self.life, self.log.clone(), self.faults.clone());
-        if self.store.apart {
+        if self.apart {
             Arc::new(Tap::at_node(Combined::new(way.clone(), way), life, log))
         } else {
             Arc::new(Tap::at_node(way, life, log))
@@ -69,6 +74,10 @@ impl Way {
 
     pub(crate) fn cut(&self, silent: bool) {
         self.log.note(What::Cut(self.life));
+        self.cut.store(true, Ordering::Relaxed);
+        if self.route.cut(silent) {
+            return;
+        }
         if silent {
             self.faults.link().cut_silently();
         } else {
@@ -77,8 +86,9 @@ impl Way {
     }
 
     pub(crate) fn heal(&self) {
-        if self.faults.link().is_cut() {
+        if self.cut.swap(false, Ordering::Relaxed) {
             self.log.note(What::Healed(self.life));
+            self.route.open();
             self.faults.link().heal();
         }
     }
@@ -91,7 +101,15 @@ impl Way {
     /// All answers come that late.
     fn slow(&self, by: Duration) {
         self.log.note(What::Slow(self.life));
+        if self.route.slow(by) {
+            return;
+        }
         Op::ALL.into_iter().for_each(|op| self.faults.always(op, Fault::DelayReply(by)));
+    }
+
+    fn lose_replies(&self, count: usize) {
+        self.log.note(What::LostReplies(self.life, count));
+        self.route.lose_replies(count);
     }
 
     fn records_away(&self, silent: bool) {
@@ -107,6 +125,9 @@ impl Way {
 
     fn as_ever(&self) {
         self.log.note(What::AsEver(self.life));
+        if !self.cut.load(Ordering::Relaxed) {
+            self.route.open();
+        }
         self.meets(self.network);
     }
 
@@ -114,6 +135,7 @@ impl Way {
     pub(crate) fn calm(&self) {
         self.heal();
         self.process.thaw();
+        self.route.open();
         self.meets(Network { latency_ms: self.network.latency_ms.min(20), ..Network::default() });
     }
 }
@@ -139,6 +161,7 @@ impl Node {
         match (what, &self.scheduler) {
             (Disturbance::Cut { silent, .. }, _) => self.way.cut(silent),
             (Disturbance::Slow { by_ms, .. }, _) => self.way.slow(Duration::from_millis(by_ms)),
+            (Disturbance::LostReplies { count, .. }, _) => self.way.lose_replies(count),
             (Disturbance::RecordsAway { silent, .. }, _) => self.way.records_away(silent),
             (Disturbance::Freeze { .. }, _) if !self.frozen => {
                 self.frozen = true;

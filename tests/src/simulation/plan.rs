@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use tidelock::{Fingerprint, Misfire};
 
 use super::disturbance::Planned;
+use super::real::Real;
 use super::when::When;
 
 /// One run of a fleet. All times are milliseconds of true time since its start.
@@ -32,6 +33,9 @@ pub struct Plan {
     pub heal_at: u64,
     /// When all nodes are shut down.
     pub end_at: u64,
+    /// What real servers in real time are like; `None`: simulated time, and a backend that is
+    /// looked into.
+    pub real: Option<Real>,
 }
 
 /// The backend of a fleet.
@@ -208,6 +212,9 @@ impl fmt::Display for Plan {
             seconds(self.end_at),
             self.blocking_ms
         )?;
+        if let Some(real) = &self.real {
+            writeln!(f, "{real:?}")?;
+        }
         writeln!(f, "{:?}", self.store)?;
         for (seat, node) in self.nodes.iter().enumerate() {
             writeln!(f, "node n{seat}: {node:?}")?;

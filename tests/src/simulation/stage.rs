@@ -1,6 +1,7 @@
 //! Where a plan is played: the true time, the backend, and the nodes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tidelock::{Clear, Clock, Job, JobId, LockBackend, LockKey, Release, Scheduler, TestClock};
@@ -12,6 +13,7 @@ use super::disturbance::Disturbance;
 use super::log::{Left, Log, Trace};
 use super::node::{Node, Way};
 use super::plan::Plan;
+use super::real::Venue;
 use super::store::Store;
 use super::when::signed_ms;
 
@@ -29,7 +31,7 @@ pub(crate) struct Stage<'a> {
     pub(super) log: Log,
     pub(super) begun: Instant,
     pub(super) clock: TestClock,
-    pub(super) backend: Store,
+    pub(super) venue: Arc<dyn Venue>,
     pub(super) seats: Vec<Seat>,
     /// The place of each life.
     pub(super) lives: Vec<usize>,
@@ -38,6 +40,10 @@ pub(crate) struct Stage<'a> {
     pub(super) ending: Vec<JoinHandle<()>>,
     /// Manual runs that are waited for.
     pub(super) asking: Vec<JoinHandle<()>>,
+    /// Servers that are away, and whether they were killed.
+    pub(super) away: BTreeMap<usize, bool>,
+    /// What is being done to servers: one thing after the other.
+    pub(super) serving: Option<JoinHandle<()>>,
     /// Whether the nodes are listened to, for handlers that note nothing themselves.
     pub(super) listens: bool,
 }
@@ -75,12 +81,14 @@ impl<'a> Stage<'a> {
             log,
             begun: Instant::now(),
             seats: plan.nodes.iter().map(seat).collect(),
-            backend: Store::new(plan.store, &clock),
+            venue: Arc::new(Store::new(plan.store, &clock)),
             clock,
             lives: Vec::new(),
             leaving: Vec::new(),
             ending: Vec::new(),
             asking: Vec::new(),
+            away: BTreeMap::new(),
+            serving: None,
             listens: false,
         }
     }
@@ -88,6 +96,11 @@ impl<'a> Stage<'a> {
     /// The same, with what the nodes tell of their runs in the log.
     pub(crate) fn listening(self) -> Self {
         Self { listens: true, ..self }
+    }
+
+    /// The same, elsewhere.
+    pub(crate) fn at(self, venue: Arc<dyn Venue>) -> Self {
+        Self { venue, ..self }
     }
 
     /// The same, with the other schedules that jobs may get.
@@ -120,7 +133,7 @@ impl<'a> Stage<'a> {
     async fn force(&self, job: usize, mark: bool) {
         let Ok(id) = JobId::new(&self.ids[job]) else { return };
         let clear = if mark { Clear::LockAndMark } else { Clear::Lock };
-        let freed = self.backend.force_release(&LockKey::of(&id), clear).await;
+        let freed = self.venue.reader().force_release(&LockKey::of(&id), clear).await;
         let held = freed.is_ok_and(|answer| answer.value == Release::Released);
         self.log.forced(job, mark, held);
     }
@@ -144,22 +157,24 @@ impl<'a> Stage<'a> {
         }
         // Locks of nodes that have died go by themselves.
         let longest = self.plan.jobs.iter().map(super::plan::JobPlan::lock_ttl_ms).max();
-        sleep(Duration::from_millis(longest.unwrap_or(30_000) + 1_000)).await;
+        let lasting = self.plan.real.map_or(1, |real| real.lasting);
+        sleep(Duration::from_millis(longest.unwrap_or(30_000) * lasting + 1_000)).await;
         let left = self.left().await;
         self.log.into_trace(self.plan.start, self.lives, left)
     }
 
     /// What the backend has of each job.
     async fn left(&self) -> Vec<Left> {
-        let reader = Scheduler::builder(self.backend.clone()).clock(self.clock.clone()).seed(0);
+        let backend = self.venue.reader();
+        let reader = Scheduler::builder(backend.clone()).clock(self.clock.clone()).seed(0);
         let Ok(reader) = reader.start().await else {
             return Vec::new();
         };
         let mut left = Vec::new();
         for id in self.ids {
-            let records = reader.history(id, usize::MAX).await.unwrap_or_default();
+            let records = reader.history(id, self.most()).await.unwrap_or_default();
             let state = match JobId::new(id) {
-                Ok(id) => self.backend.inspect(&LockKey::of(&id)).await.ok(),
+                Ok(id) => backend.inspect(&LockKey::of(&id)).await.ok(),
                 Err(_) => None,
             };
             left.push(Left {
@@ -168,6 +183,11 @@ impl<'a> Stage<'a> {
             });
         }
         left
+    }
+
+    /// How many records are read of a job: all, or as many as a real server is asked for at a time.
+    fn most(&self) -> usize {
+        if self.plan.real.is_some() { 20_000 } else { usize::MAX }
     }
 
     async fn act(&mut self, action: Action) {

@@ -89,6 +89,14 @@ impl Event {
             What::Healed(life) => format!("{} reaches the backend", name(life)),
             What::RecordsAway(life) => format!("{}: no records are taken", name(life)),
             What::Slow(life) => format!("{}: answers come late", name(life)),
+            What::LostReplies(life, count) => {
+                format!("{}: the next {count} replies are lost", name(life))
+            }
+            What::ServerAway(member, dies) => {
+                format!("server {member} {}", if *dies { "is killed" } else { "stands still" })
+            }
+            What::ServerBack(member) => format!("server {member} is back"),
+            What::Stalled(us) => format!("nothing went on for {} ms", us / 1_000),
             What::AsEver(life) => format!("{}: all comes as ever", name(life)),
             What::Stepped(seat, by) => format!("the clock of n{seat} is set by {by} ms"),
             What::Calm => "all is healed".to_owned(),

@@ -5,12 +5,15 @@ mod jobs;
 mod nodes;
 mod operators;
 mod place;
+mod real;
 mod setting;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::plan::Plan;
+
+pub use real::draw_real;
 
 /// How large the plans are that are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +94,7 @@ pub fn draw(seed: u64, size: Size) -> Plan {
         clocks_right_at,
         heal_at,
         end_at,
+        real: None,
     }
 }
 

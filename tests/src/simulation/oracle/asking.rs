@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Promise};
-use super::story::Story;
+use super::story::{Move, Story};
 use crate::simulation::event::{Answered, Ask, What};
 
 /// How far ahead the clocks of nodes that keep time are at most.
@@ -37,7 +37,9 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
             What::Edited(life, job) => {
                 edited.insert((life, job), event.at);
             }
-            What::Heard(ask, Answered::Taken) if movers[ask.job] == Some(ask.run) => {
+            What::Heard(ask, Answered::Taken)
+                if movers[ask.job] == Some(ask.run) && !may_be_past(story, ask, event.at) =>
+            {
                 let text = format!("{ask:?} hears that others have taken what it has");
                 findings.push(Finding::new(Promise::NothingSilent, event.at, text));
             }
@@ -64,6 +66,12 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
             _ => {}
         }
     }
+}
+
+/// Whether another may have moved the mark on by then, of whom it was heard later.
+fn may_be_past(story: &Story<'_>, ask: Ask, at: u64) -> bool {
+    let later = |moved: &&Move| moved.at >= at && Some(moved.tick) > ask.tick;
+    story.moves[ask.job].iter().filter(later).any(|moved| story.since(&moved.ask, moved.at) < at)
 }
 
 /// Whether a tick is of the schedule that the job had before or has later on that node. One that

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use tidelock::{Misfire, SkipReason};
 
 use super::finding::{Finding, Promise};
-use super::story::{Move, Story};
+use super::story::{Grant, Move, Story};
 use crate::simulation::plan::NodePlan;
 use crate::simulation::when::ticks;
 
@@ -31,15 +31,17 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
             let first = Watched { job, edited: false, from: 3_000_000, to: edited };
             let other = Watched { job, edited: true, from: edited + 3_000_000, to: story.calm_at };
             for watched in [first, other] {
-                watch(story, watched, Some(node), node_slack(node, story), findings);
+                let slack = node_slack(node, story) + story.slack();
+                watch(story, watched, Some(node), slack, findings);
             }
         }
         if story.plan.nodes.iter().any(|node| node.max_running.is_none()) {
             let edited = story.lives.iter().flat_map(|life| &life.edited).any(|it| it.1 == job);
             let from = normal_from(story, job, edited);
             let to = story.end_at().saturating_sub(RECOVERY_US);
+            let slack = RIGHT_US + 80_000 + SLACK_US + story.slack();
             let watched = Watched { job, edited, from, to };
-            watch(story, watched, None, RIGHT_US + 80_000 + SLACK_US, findings);
+            watch(story, watched, None, slack, findings);
         }
     }
 }
@@ -56,7 +58,8 @@ fn node_slack(node: &NodePlan, story: &Story<'_>) -> u64 {
 /// From when on all is as it should: one TTL and one tick after the healing, or a while where
 /// ticks are rare.
 fn normal_from(story: &Story<'_>, job: usize, edited: bool) -> u64 {
-    let ttl = story.plan.jobs[job].lock_ttl_ms() * 1_000;
+    let lasting = story.plan.real.map_or(1, |real| real.lasting);
+    let ttl = story.plan.jobs[job].lock_ttl_ms() * 1_000 * lasting + story.slack();
     let (from, latest) = (story.calm_at + ttl, story.calm_at + ttl + RECOVERY_US);
     let next = story.schedule(job, edited).next_after(story.instant(from));
     next.map_or(latest, |tick| latest.min(story.since_start(tick) + 1))
@@ -98,6 +101,7 @@ fn watch(
         if latest + HELD_US > to
             || (steady.is_some()
                 && story.is_outage(due.saturating_sub(RECOVERY_US), latest + HELD_US))
+            || story.is_stalled(due.saturating_sub(HELD_US), latest + HELD_US, story.slack() / 3)
             || is_over_soon(story, (job, edited), tick, latest)
         {
             continue;
@@ -112,7 +116,9 @@ fn watch(
                 None
             }
             None => Some("nobody took it"),
-            Some(moved) if moved.at > limit => Some("it was taken too late"),
+            Some(moved) if story.since(&moved.ask, moved.at) > limit => {
+                Some("it was taken too late")
+            }
             Some(moved) if is_early(story, moved) || moved.ask.edited != edited => None,
             Some(moved)
                 if moved.tick.at() > tick
@@ -202,6 +208,8 @@ fn is_over_soon(
 
 /// Whether a run may hold the lock at that moment.
 fn may_be_held(story: &Story<'_>, job: usize, at: u64) -> bool {
-    let grant = story.grants[job].iter().rev().find(|grant| grant.at <= at);
-    grant.is_some_and(|grant| grant.end().is_none_or(|end| end + SLACK_US >= at))
+    let granted = |grant: &&Grant| story.since(&grant.ask, grant.at) <= at;
+    let grant = story.grants[job].iter().rev().find(granted);
+    let slack = SLACK_US + story.slack();
+    grant.is_some_and(|grant| grant.end().is_none_or(|end| end + slack >= at))
 }

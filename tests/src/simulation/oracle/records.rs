@@ -128,11 +128,12 @@ fn keeps_its_lock(story: &Story<'_>, grant: &Grant) -> bool {
     let seat = story.lives[grant.ask.life].seat;
     let job = &story.plan.jobs[grant.ask.job];
     let ttl = job.lock_ttl_ms() * 1_000;
-    let end = grant.released.unwrap_or(story.end_at()).min(grant.at + 600_000_000);
+    let end = grant.released.unwrap_or(story.end_at()).min(grant.at + 600_000_000).max(grant.at);
     // A short TTL leaves no time for a reply on its way.
     let enough = ttl >= 20_000 * story.plan.nodes[seat].network.latency_ms;
     story.plan.nodes[seat].steady
         && !job.fixed_lease
         && enough
         && !story.is_outage(grant.at.saturating_sub(ttl), end + ttl)
+        && !story.is_stalled(grant.at.saturating_sub(ttl), end + ttl, 0)
 }

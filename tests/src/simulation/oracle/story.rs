@@ -10,6 +10,13 @@ use crate::simulation::event::{Answered, Ask, End, Event, Handler, Life, What};
 use crate::simulation::log::Trace;
 use crate::simulation::plan::Plan;
 
+/// How long it may take until no reply of those that were to be lost is lost any more.
+const LOST_REPLIES_US: u64 = 10_000_000;
+
+/// How long it may take several servers to settle who leads them: an election or two, and a call
+/// that each node makes in vain.
+const ELECTION_US: u64 = 4_000_000;
+
 /// A run in order, as the checks need it.
 pub(super) struct Story<'a> {
     pub(super) plan: &'a Plan,
@@ -32,6 +39,10 @@ pub(super) struct Story<'a> {
     loses_marks: Vec<bool>,
     /// When all was healed.
     pub(super) calm_at: u64,
+    /// When servers were away.
+    pub(super) away: Vec<(u64, u64)>,
+    /// When nothing went on at all.
+    pub(super) stalls: Vec<(u64, u64)>,
 }
 
 #[derive(Clone, Copy)]
@@ -75,6 +86,8 @@ pub(super) struct RunStory {
     /// How often it was asked for, and when first.
     pub(super) asked: usize,
     pub(super) asked_at: Option<u64>,
+    /// When it was asked for first after the last answer that was neither grant nor consumption.
+    pub(super) since: Option<u64>,
     /// When its node first heard that the lock was held.
     pub(super) held: Option<u64>,
     /// When its node heard of the grant or consumption.
@@ -134,6 +147,8 @@ impl<'a> Story<'a> {
             answers: Vec::new(),
             loses_marks: vec![false; jobs],
             calm_at: plan.heal_at * 1_000,
+            away: Vec::new(),
+            stalls: Vec::new(),
         };
         for planned in &plan.disturbances {
             if let Disturbance::Force { job, mark: true } = planned.what {
@@ -203,6 +218,17 @@ impl<'a> Story<'a> {
                 self.lives[life].added.push((at, job));
                 self.lives[life].begun.push((at, job));
             }
+            What::LostReplies(life, _) => {
+                self.lives[life].troubles.push((at, at + LOST_REPLIES_US));
+            }
+            What::ServerAway(..) => self.away.push((at, u64::MAX)),
+            What::ServerBack(_) => {
+                let open = self.away.iter_mut().find(|it| it.1 == u64::MAX);
+                open.into_iter().for_each(|it| it.1 = at);
+            }
+            What::Stalled(us) => self.stalls.push((at.saturating_sub(us), at)),
+            // Servers take their time to come back.
+            What::Calm => self.calm_at = self.calm_at.max(at),
             What::Frozen(life) | What::Cut(life) | What::Slow(life) | What::RecordsAway(life) => {
                 if matches!(what, What::RecordsAway(_)) {
                     let life = &mut self.lives[life];
@@ -243,19 +269,23 @@ impl<'a> Story<'a> {
                 if let Some(run) = self.runs.get_mut(&ask.run) {
                     run.asked += 1;
                     run.asked_at = run.asked_at.or(Some(at));
+                    run.since = run.since.or(Some(at));
                 }
             }
             What::Heard(ask, answer) => {
                 let told =
                     matches!(answer, Answered::Granted | Answered::Consumed | Answered::Expired);
                 let run = self.runs.get_mut(&ask.run);
-                if let (Some(run), Answered::Held) = (&run, answer)
-                    && run.held.is_none()
-                {
-                    let run = self.runs.entry(ask.run).or_default();
-                    run.held = Some(at);
-                } else if let Some(run) = run.filter(|_| told) {
-                    run.heard = run.heard.or(Some((at, answer)));
+                if let Some(run) = run {
+                    if matches!(answer, Answered::Held | Answered::TooEarly) && run.heard.is_none()
+                    {
+                        run.since = None;
+                    }
+                    if told {
+                        run.heard = run.heard.or(Some((at, answer)));
+                    } else if answer == Answered::Held {
+                        run.held = run.held.or(Some(at));
+                    }
                 }
             }
             What::Began(handler) => {
@@ -329,7 +359,8 @@ impl<'a> Story<'a> {
     /// Whether a run held the lock at some moment between `from` and `to`.
     pub(super) fn is_held(&self, job: usize, from: u64, to: u64) -> bool {
         let mut next = u64::MAX;
-        let mut grants = self.grants[job].iter().rev().skip_while(|grant| grant.at > to);
+        let mut grants =
+            self.grants[job].iter().rev().skip_while(|grant| self.since(&grant.ask, grant.at) > to);
         grants.any(|grant| {
             let end = grant.end().unwrap_or(u64::MAX).min(next);
             next = grant.at;
@@ -342,20 +373,54 @@ impl<'a> Story<'a> {
         self.plan.end_at * 1_000
     }
 
+    /// The earliest that a step may have been taken by the backend that is logged at `at`: that
+    /// very moment in a simulation, and in real time when it was asked for.
+    pub(super) fn since(&self, ask: &Ask, at: u64) -> u64 {
+        let asked = || self.runs.get(&ask.run).and_then(|run| run.since);
+        if self.plan.real.is_none() { at } else { asked().map_or(at, |since| since.min(at)) }
+    }
+
+    /// What real time may add to any wait.
+    pub(super) fn slack(&self) -> u64 {
+        self.plan.real.map_or(0, |real| real.slack_ms * 1_000)
+    }
+
     /// Whether the node's way to the backend was open, its records were taken and its tasks went
     /// on, all the time from `from` to `to`.
     pub(super) fn is_well(&self, life: Life, from: u64, to: u64) -> bool {
         let troubles = &self.lives[life].troubles;
-        troubles.iter().all(|&(begin, end)| end < from || begin > to)
+        troubles.iter().chain(&self.away).all(|&(begin, end)| end < from || begin > to)
     }
 
     /// Whether the backend was away from everybody at some moment between `from` and `to`.
     pub(super) fn is_outage(&self, from: u64, to: u64) -> bool {
-        self.plan.disturbances.iter().any(|planned| match planned.what {
+        let cut = self.plan.disturbances.iter().any(|planned| match planned.what {
             Disturbance::Outage { for_ms, .. } => {
                 planned.at * 1_000 <= to && (planned.at + for_ms) * 1_000 >= from
             }
             _ => false,
+        });
+        cut || self.is_without_servers(from, to) || self.is_stalled(from, to, self.slack() / 3)
+    }
+
+    /// Whether too few servers were there: one that is alone was away, or the others had not
+    /// settled who leads them.
+    fn is_without_servers(&self, from: u64, to: u64) -> bool {
+        let several = self.plan.real.is_some_and(|real| real.members > 1);
+        self.away.iter().any(|&(begin, end)| {
+            let back = if end == u64::MAX { end } else { end + ELECTION_US };
+            let hit = |begin: u64, end: u64| begin <= to && end >= from;
+            if several {
+                hit(begin, begin + ELECTION_US) || hit(end, back)
+            } else {
+                hit(begin, end)
+            }
         })
+    }
+
+    /// Whether nothing at all went on for longer than that in all, between `from` and `to`.
+    pub(super) fn is_stalled(&self, from: u64, to: u64, long: u64) -> bool {
+        let within = |&(begin, end): &(u64, u64)| end.min(to).saturating_sub(begin.max(from));
+        self.stalls.iter().map(within).sum::<u64>() > long
     }
 }

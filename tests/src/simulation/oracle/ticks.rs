@@ -1,6 +1,6 @@
 //! Every tick is run or has a reason, told once in the fleet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use tidelock::{Record, RunId, RunState, SkipReason};
@@ -9,6 +9,7 @@ use super::finding::{Finding, Promise};
 use super::story::{Grant, Move, Story};
 use super::unknown::{may_be_unheard, must_be_told};
 use crate::simulation::event::Life;
+use crate::simulation::real::UNKNOWN;
 use crate::simulation::when::ticks;
 
 /// Ticks in one state: how many have to be told of, may be, and are.
@@ -104,6 +105,18 @@ fn debts(
     let missed = passed.into_iter().map(|tick| (RunState::Missed, tick, false));
     let consumed = moved.consumed.map(|(why, _)| (RunState::Skipped(why), moved.tick.at(), true));
     for (state, tick, consumed) in missed.chain(consumed) {
+        if state == RunState::Skipped(UNKNOWN) {
+            // Whatever the reason: who tells of it knows.
+            let told = told_as(records, tick);
+            for state in &told {
+                accounts.entry(state.clone()).or_default().may += 1;
+            }
+            if told.is_empty() && must_be_told {
+                let text = format!("{id}: nothing tells why {tick} was skipped, {:?}", moved.ask);
+                findings.push(silent(moved.at, text));
+            }
+            continue;
+        }
         let account = accounts.entry(state.to_string()).or_default();
         account.may += 1;
         // From when on ticks before the first mark count, its mover alone knows; and ticks passed
@@ -128,6 +141,15 @@ fn debts(
     }
 }
 
+/// As what a tick may have been skipped, by records whose ticks it lies between.
+fn told_as(records: &[&Record], tick: Timestamp) -> BTreeSet<String> {
+    let spans = |record: &&&Record| {
+        let skipped = matches!(record.state, RunState::Skipped(_));
+        skipped && record.ticks.is_some_and(|it| it.first.at() <= tick && tick <= it.last.at())
+    };
+    records.iter().filter(spans).map(|record| record.state.to_string()).collect()
+}
+
 /// Whether the backend still has it that a move passed over ticks: the history of a job that a node
 /// does not have cannot tell which.
 fn is_left(story: &Story<'_>, job: usize, moved: &Move) -> bool {
@@ -147,9 +169,11 @@ fn is_hasty(story: &Story<'_>, moved: &Move) -> bool {
 /// Whether that run held the lock: it had not been released, and no other was granted after it.
 fn was_held(story: &Story<'_>, job: usize, moved: &Move, behind: Option<RunId>) -> bool {
     let grants = &story.grants[job];
+    let since = story.since(&moved.ask, moved.at);
     grants.iter().any(|held| {
-        let before = held.at <= moved.at && held.end().is_none_or(|at| at >= moved.at);
-        let newer = |other: &Grant| other.token > held.token && other.at < moved.at;
+        let granted = story.since(&held.ask, held.at);
+        let before = granted <= moved.at && held.end().is_none_or(|at| at >= since);
+        let newer = |other: &Grant| other.token > held.token && other.at < since;
         before && Some(held.ask.run) == behind && !grants.iter().any(newer)
     })
 }
