@@ -111,7 +111,7 @@ fn debts(
             for state in &told {
                 accounts.entry(state.clone()).or_default().may += 1;
             }
-            if told.is_empty() && must_be_told {
+            if told.is_empty() && must_be_told(story, job, moved, consumed) {
                 let text = format!("{id}: nothing tells why {tick} was skipped, {:?}", moved.ask);
                 findings.push(silent(moved.at, text));
             }
