@@ -55,7 +55,7 @@ fn backlogged(diary: &Diary) -> Job {
 async fn waiting_for_its_backlog(fleet: &Fleet, diary: &Diary) -> tidelock::Scheduler {
     let first = fleet.node("a").job(backlogged(diary)).unwrap().start().await.unwrap();
     until(fleet, "2026-01-01T12:00:05Z").await;
-    first.shutdown(secs(1)).await;
+    let _ = first.shutdown(secs(1)).await;
     until(fleet, "2026-01-01T12:01:05Z").await;
     hold(fleet, "j", ms(4_200)).await;
     let second = fleet.node("b").job(backlogged(diary)).unwrap().start().await.unwrap();
