@@ -29,7 +29,7 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
             let known = moved.same_schedule
                 && before.at < began
                 && story.keeps_time(story.lives[moved.ask.life].seat);
-            if let Some(wrong) = wrong(story, moved, most, (began, asked)).filter(|_| known) {
+            if known && let Some(wrong) = wrong(story, moved, most, (began, asked)) {
                 let id = &story.trace.jobs[job];
                 let text = format!("{id}: {:?}: {wrong}", moved.ask);
                 findings.push(Finding::new(Promise::Liveness, moved.at, text));

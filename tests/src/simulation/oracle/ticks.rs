@@ -101,7 +101,7 @@ fn debts(
     let passed = ticks(story.schedule(job, moved.ask.edited), after, before);
     // A run that was asked for again after the mark was taken away heard the later answer alone.
     let again = |later: &Move| later.ask.run == moved.ask.run && later.epoch > moved.epoch;
-    let superseded = story.moves[job].iter().any(again);
+    let superseded = story.epochs[job] > 0 && story.moves[job].iter().any(again);
     let missed = passed.into_iter().map(|tick| (RunState::Missed, tick, false));
     let consumed = moved.consumed.map(|(why, _)| (RunState::Skipped(why), moved.tick.at(), true));
     for (state, tick, consumed) in missed.chain(consumed) {
