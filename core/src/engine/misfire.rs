@@ -46,7 +46,7 @@ pub(crate) fn pick(
     let too_late = job.start_within.is_some_and(|limit| i128::from(late) > millis(limit));
     let unwanted = match job.misfire {
         Misfire::Skip => missed(occurrence),
-        Misfire::All { max } => max == 0 && patient,
+        Misfire::All { max } => max == 0 && missed(occurrence),
         Misfire::Once => false,
     };
     let intent = if too_late || unwanted { Intent::Skip(SkipReason::Misfire) } else { Intent::Run };
@@ -127,6 +127,15 @@ mod tests {
         assert_eq!(with(Misfire::All { max: 3 }), (8, true, true));
         assert_eq!(with(Misfire::All { max: 99 }), (1, true, true));
         assert_eq!(with(Misfire::All { max: 0 }), (10, false, false));
+    }
+
+    #[test]
+    fn a_tick_that_is_due_behind_others_is_not_missed_itself() {
+        let (now, since) = (10 * 60_000 + 10, 0);
+        for (misfire, patient) in [(Misfire::Skip, false), (Misfire::All { max: 0 }, true)] {
+            let picked = picked(&job(|job| job.misfire(misfire)), now, since);
+            assert_eq!(picked, (10, true, patient), "{misfire:?}");
+        }
     }
 
     #[test]
