@@ -60,13 +60,13 @@ impl Core {
         );
         request.max_ahead = self.max_ahead;
         request.intent = tick.intent;
-        request.skew = self.meter.skew(self.clock.now(), Instant::now()).map(|skew| skew.ahead);
+        let reading = self.read();
+        request.skew = reading.skew.map(|skew| skew.ahead);
         if !tick.patient && self.backend.has_clock() {
             request.if_held = IfHeld::Consume;
         }
-        let started = self.clock.now();
-        let mut running =
-            Record::new(run_id, job.id.clone(), self.node.clone(), RunState::Running, started);
+        let (id, node) = (job.id.clone(), self.node.clone());
+        let mut running = Record::new(run_id, id, node, RunState::Running, reading.wall);
         running.occurrence = occurrence;
         let held = Backoff::quick();
         Asking {
@@ -85,7 +85,8 @@ impl Core {
     /// Whether the tick may still be run: its successor is not due, and it is not too late.
     pub(super) fn is_worth(&self, asking: &Asking) -> bool {
         let (job, tick) = (&asking.due.job, asking.tick);
-        let now = self.clocks().passed(self.basis());
+        let reading = self.read();
+        let now = reading.clocks().passed(reading.basis);
         let late = now.saturating_sub(job.due_at(tick.occurrence));
         let in_time = match (job.start_within, tick.intent) {
             (Some(limit), Intent::Run) => {
@@ -103,7 +104,12 @@ impl Core {
         if self.closing.is_cancelled() {
             return false;
         }
-        let wanted = || self.table().find(asking.due.job.id.as_str()).is_some();
+        let wanted = || {
+            let mut table = self.table();
+            // Another registration of the same id wants it, too.
+            table.entry(asking.due.registration).is_some()
+                || table.find(asking.due.job.id.as_str()).is_some()
+        };
         settling || (worth && !self.stopping.is_cancelled() && wanted())
     }
 }

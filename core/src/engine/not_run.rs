@@ -81,7 +81,7 @@ impl Core {
         self.event(Some(&job.id), EventKind::TicksNotRun { state, ticks });
         let mut table = self.table();
         let entry = table.entry(registration);
-        let streak = entry.as_ref().and_then(|entry| entry.streak.as_ref());
+        let streak = entry.as_ref().and_then(|entry| entry.streak.as_deref());
         let record = match streak.filter(|streak| streak.state == state) {
             // The same reason in a row is one record that grows.
             Some(streak) => {
@@ -104,7 +104,7 @@ impl Core {
             }
         };
         if let Some(entry) = entry {
-            entry.streak = Some(record.clone());
+            entry.streak = Some(Box::new(record.clone()));
         }
         drop(table);
         self.save_later(record);

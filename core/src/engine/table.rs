@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
+use super::hash::Seeded;
 use super::plan::{Basis, Clocks, Place, Plan};
 use crate::job::Definition;
 use crate::{JobId, Misfire, Occurrence, Record};
@@ -40,8 +41,8 @@ pub(crate) struct Entry {
     pub(crate) looked: bool,
     /// Whether it was told that the mark is ahead of this node's clock.
     pub(crate) mark_ahead: bool,
-    /// The last record of ticks that did not run, to be made longer.
-    pub(crate) streak: Option<Record>,
+    /// The last record of ticks that did not run, to be made longer: few jobs have one.
+    pub(crate) streak: Option<Box<Record>>,
 }
 
 /// A tick that is due.
@@ -60,7 +61,7 @@ pub(crate) struct Due {
 pub(crate) struct Table {
     entries: Vec<Option<Entry>>,
     free: Vec<u32>,
-    by_id: HashMap<JobId, u32>,
+    by_id: HashMap<JobId, u32, Seeded>,
     plan: Plan,
     registrations: u64,
 }
