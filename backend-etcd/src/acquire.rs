@@ -206,7 +206,8 @@ impl Ask<'_> {
             runs = Some(reply.found()?.count);
         }
         let previous = self.previous(&found);
-        let untold = Untold::after(request, text::before(&marks, request.occurrence), None);
+        let before = text::before(&marks, request.occurrence, reply.revision);
+        let untold = Untold::after(request, before, None);
         self.backend.leases.lend(&request.holder, Lent { lease, token, previous });
         let lease_in_hand = state::lease(request, token);
         let is_there = match kept {

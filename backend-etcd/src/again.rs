@@ -66,7 +66,8 @@ impl Ask<'_> {
         }
         let others = state.open.iter().filter(|run| run.run_id != lock.run_id);
         let lease = state::lease(request, lock.token);
-        let untold = Untold::after(request, text::before(&state.marks, request.occurrence), None);
+        let before = text::before(&state.marks, request.occurrence, lock.token.get());
+        let untold = Untold::after(request, before, None);
         Ok(Acquisition::Granted(Grant::new(lease, previous, untold, others.cloned().collect())))
     }
 

@@ -8,7 +8,7 @@ use tidelock::{
 
 use crate::keys::{Keys, Part};
 use crate::reply::{Entry, Found, Reply};
-use crate::text;
+use crate::text::{self, Marked};
 
 /// How many parts of a transaction [`look`] is.
 pub(crate) const PARTS: usize = 3;
@@ -61,7 +61,7 @@ pub(crate) struct State {
     /// When the mark was written, as the store counts.
     pub(crate) marked: u64,
     /// The ticks taken that are known, the mark among them, newest first.
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) marks: Vec<Marked>,
     pub(crate) open: Vec<OpenRun>,
 }
 
@@ -165,15 +165,17 @@ pub(crate) fn point(entry: &Entry) -> Option<MarkPoint> {
 }
 
 /// All that can be read of the ticks taken, newest first.
-pub(crate) fn marks(key: &LockKey, found: &Found) -> Vec<Mark> {
-    let older = found.entries.iter().skip(1).map(Some).chain([None]);
-    let both = found.entries.iter().zip(older);
-    both.filter_map(|(entry, older)| text::read_mark(key, entry, older.and_then(point))).collect()
+pub(crate) fn marks(key: &LockKey, found: &Found) -> Vec<Marked> {
+    let read = |entry: &Entry| {
+        let mark = text::read_mark(key, entry, None)?;
+        Some(Marked { mark, at: entry.changed })
+    };
+    found.entries.iter().filter_map(read).collect()
 }
 
 /// The open runs. What is none tells of no run that could be closed, and stands in the way of none:
 /// the next release clears it away.
-pub(crate) fn open(key: &LockKey, found: &Found, marks: &[Mark]) -> Vec<OpenRun> {
+pub(crate) fn open(key: &LockKey, found: &Found, marks: &[Marked]) -> Vec<OpenRun> {
     let read = |entry: &Entry| {
         let run = text::read_open_run(key, entry, marks);
         if run.is_none() {

@@ -121,7 +121,7 @@ pub(crate) fn open_run(request: &AcquireRequest) -> String {
 /// Reads what [`open_run`] wrote. The token is the revision that it was last written at: a manual
 /// run whose first grant was lost may be granted once more.
 /// `marks` are those that are there, newest first.
-pub(crate) fn read_open_run(key: &LockKey, entry: &Entry, marks: &[Mark]) -> Option<OpenRun> {
+pub(crate) fn read_open_run(key: &LockKey, entry: &Entry, marks: &[Marked]) -> Option<OpenRun> {
     let run_id = keys::last(&entry.key)?.parse().ok()?;
     let object = object(&entry.value)?;
     let node = NodeId::new(text(&object, "node")?).ok()?;
@@ -132,15 +132,24 @@ pub(crate) fn read_open_run(key: &LockKey, entry: &Entry, marks: &[Mark]) -> Opt
         let (key, ttl) = (key.clone(), std::time::Duration::ZERO);
         let mut request = AcquireRequest::new(key, holder, run_id, node, tick, schedule, ttl);
         request.after = text(&object, "after").and_then(read_tick).flatten();
-        run.untold = Untold::after(&request, before(marks, tick), None);
+        run.untold = Untold::after(&request, before(marks, tick, entry.changed), None);
     }
     Some(run)
 }
 
-/// The newest of those marks that is older than the tick.
-pub(crate) fn before(marks: &[Mark], tick: Option<Occurrence>) -> Option<&Mark> {
+/// A mark that is or was one, and when it was written, as the store counts.
+#[derive(Debug)]
+pub(crate) struct Marked {
+    pub(crate) mark: Mark,
+    pub(crate) at: u64,
+}
+
+/// The mark as it was when one was moved to that tick by that revision. (An operator may have
+/// taken the marks away since, and newer ones be at older ticks.)
+pub(crate) fn before(marks: &[Marked], tick: Option<Occurrence>, revision: u64) -> Option<&Mark> {
     let tick = tick?;
-    marks.iter().find(|mark| mark.point.occurrence < tick)
+    let is_before = |it: &&Marked| it.mark.point.occurrence < tick && it.at < revision;
+    marks.iter().find(is_before).map(|marked| &marked.mark)
 }
 
 fn object(value: &[u8]) -> Option<Map<String, Value>> {
@@ -235,11 +244,16 @@ mod tests {
             );
             mark.run_id = RunId::new(1);
             let stored = entry(&key, open_run(&request));
-            let read = read_open_run(&request.key, &stored, &[mark.clone()]).unwrap();
+            let marks = [Marked { mark: mark.clone(), at: 12 }];
+            let read = read_open_run(&request.key, &stored, &marks).unwrap();
             assert_eq!((read.run_id, &read.node), (request.run_id, &request.node));
             assert_eq!((read.occurrence, read.token.get()), (tick, 13));
             assert_eq!(read.untold, Untold::after(&request, Some(&mark), None));
             assert_eq!(read.untold.passed.len(), usize::from(tick.is_some()));
+            // What was written later is not what was there before.
+            let marks = [Marked { mark, at: 13 }];
+            let read = read_open_run(&request.key, &stored, &marks).unwrap();
+            assert!(read.untold.is_empty());
         }
     }
 

@@ -58,6 +58,7 @@ fn skipped(row: &SkippedRow) -> Value {
         "run": row.run_id.to_string(),
         "node": row.node.as_str(),
         "state": RunState::Skipped(row.reason).as_str(),
+        "schedule": row.fingerprint.to_string(),
         "blocked_by": row.blocked_by.map(|run| run.to_string()),
         "first": tick_text(Some(row.first)),
         "last": tick_text(Some(row.last)),
@@ -75,7 +76,8 @@ fn read_skipped(row: &Map<String, Value>) -> Option<SkippedRow> {
     };
     let ticks = (tick(row, "first")?, tick(row, "last")?, row.get("count")?.as_u64()?);
     let node = NodeId::new(text(row, "node")?).ok()?;
-    Some(SkippedRow::new(text(row, "run")?.parse().ok()?, node, reason, blocked_by, ticks))
+    let kind = (reason, text(row, "schedule")?.parse().ok()?);
+    Some(SkippedRow::new(text(row, "run")?.parse().ok()?, node, kind, blocked_by, ticks))
 }
 
 fn passed(passed: &PassedOver) -> Value {
@@ -113,7 +115,8 @@ mod tests {
             [(SkipReason::Overlap, Some(other)), (SkipReason::TooLate, None)]
         {
             let ticks = (at(1), at(9), 7);
-            untold.skipped.push(SkippedRow::new(run, node.clone(), reason, blocked_by, ticks));
+            let kind = (reason, Fingerprint::new(7));
+            untold.skipped.push(SkippedRow::new(run, node.clone(), kind, blocked_by, ticks));
         }
         let since = MarkPoint::new(at(3), Fingerprint::new(0xab));
         untold.passed.push(PassedOver::new(run, node, since, at(8)));

@@ -13,7 +13,7 @@ const MEMBERS: [&str; 3] = ["etcd-0", "etcd-1", "etcd-2"];
 
 #[tokio::test]
 #[ignore = "needs a container engine"]
-async fn a_fleet_that_is_cut_apart_repeats_no_tick_and_every_run_is_accounted_for() {
+async fn a_fleet_over_etcd_that_is_cut_apart_repeats_no_tick_and_every_run_is_accounted_for() {
     let containers = Containers::new();
     let image = containers.image(Path::new("etcd"));
     let all = MEMBERS.map(|name| format!("{name}=http://{name}:2380")).join(",");

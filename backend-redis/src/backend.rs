@@ -84,7 +84,7 @@ impl RedisBackend {
         // Told by this node alone: the mark says that it was granted.
         let reason = SkipReason::Unreplicated;
         let mut untold = grant.untold.clone();
-        untold.skip(request, reason, None);
+        replicas.skipped(request, grant.previous, &mut untold);
         let skipped = Consumed::new(reason, None, grant.previous, untold);
         Ok(Answer::new(Acquisition::Consumed(skipped), answer.clock))
     }

@@ -1,12 +1,15 @@
 //! Grants that replicas have acknowledged.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redis::Value;
 use redis::aio::MultiplexedConnection;
-use tidelock::{BackendError, ErrorKind};
+use tidelock::{
+    AcquireRequest, BackendError, ErrorKind, LockKey, MarkPoint, SkipReason, SkippedRow, Untold,
+};
 use tokio::time::Instant;
 
 use crate::connection::{Timeouts, Wire};
@@ -27,6 +30,9 @@ pub(crate) struct Wanted {
 pub(crate) struct Replicas {
     wanted: Wanted,
     idle: Mutex<Vec<MultiplexedConnection>>,
+    /// Of each job the newest ticks in a row whose grants too few replicas had. The marks say that
+    /// these were granted.
+    rows: Mutex<HashMap<LockKey, SkippedRow>>,
 }
 
 /// A scheduler gives a call a sixth of the lock's life and no more than two seconds: it must hear that
@@ -38,7 +44,31 @@ const MOST_IDLE: usize = 64;
 
 impl Replicas {
     pub(crate) fn new(wanted: Wanted) -> Self {
-        Self { wanted, idle: Mutex::default() }
+        Self { wanted, idle: Mutex::default(), rows: Mutex::default() }
+    }
+
+    /// Adds the tick of a grant that too few replicas have to what is untold: in a row with those
+    /// before it.
+    pub(crate) fn skipped(
+        &self,
+        request: &AcquireRequest,
+        previous: Option<MarkPoint>,
+        untold: &mut Untold,
+    ) {
+        untold.skip(request, SkipReason::Unreplicated, None);
+        let Some(row) = untold.skipped.last_mut() else {
+            return;
+        };
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let goes_on = |before: &&SkippedRow| {
+            let last = MarkPoint::new(before.last, before.fingerprint);
+            previous == Some(last) && row.fingerprint == before.fingerprint
+        };
+        if let Some(before) = rows.get(&request.key).filter(goes_on) {
+            (row.run_id, row.first) = (before.run_id, before.first);
+            row.count = before.count.saturating_add(1);
+        }
+        rows.insert(request.key.clone(), row.clone());
     }
 
     /// How many must have a grant.

@@ -9,8 +9,9 @@ pub(crate) fn read(key: &LockKey, text: &str) -> Untold {
     for entry in text.split_terminator(';') {
         let parts: Vec<_> = entry.split(',').collect();
         match *parts.as_slice() {
-            ["s", state, run, first, last, count, blocked_by, node] => {
-                untold.skipped.extend(skipped([state, run, first, last, count, blocked_by, node]));
+            ["s", state, schedule, run, first, last, count, blocked_by, node] => {
+                let parts = [state, schedule, run, first, last, count, blocked_by, node];
+                untold.skipped.extend(skipped(parts));
             }
             ["p", run, tick, schedule, until, node] => {
                 untold.passed.extend(passed([run, tick, schedule, until, node]));
@@ -25,7 +26,9 @@ pub(crate) fn read(key: &LockKey, text: &str) -> Untold {
     untold
 }
 
-fn skipped([state, run, first, last, count, blocked_by, by]: [&str; 7]) -> Option<SkippedRow> {
+fn skipped(
+    [state, schedule, run, first, last, count, blocked_by, by]: [&str; 8],
+) -> Option<SkippedRow> {
     let RunState::Skipped(reason) = state.parse().ok()? else {
         return None;
     };
@@ -34,7 +37,8 @@ fn skipped([state, run, first, last, count, blocked_by, by]: [&str; 7]) -> Optio
         run => Some(run.parse().ok()?),
     };
     let ticks = (tick(first)?, tick(last)?, count.parse().ok()?);
-    Some(SkippedRow::new(run.parse().ok()?, node(by)?, reason, blocked_by, ticks))
+    let kind = (reason, schedule.parse().ok()?);
+    Some(SkippedRow::new(run.parse().ok()?, node(by)?, kind, blocked_by, ticks))
 }
 
 fn passed([run, at, schedule, until, by]: [&str; 5]) -> Option<PassedOver> {
@@ -67,7 +71,7 @@ mod tests {
     #[test]
     fn entries_read_back() {
         let text = format!(
-            "s,skipped-overlap,{RUN},000000000001000,000000000003000,2,{RUN},c3a9;\
+            "s,skipped-overlap,00000000000000ff,{RUN},000000000001000,000000000003000,2,{RUN},c3a9;\
              p,{RUN},000000000001000,00000000000000ff,000000000009000,61;"
         );
         let untold = of(&text);

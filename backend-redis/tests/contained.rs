@@ -11,7 +11,7 @@ use tidelock_tests::processes::{ContainedProcesses, Containers};
 
 #[tokio::test]
 #[ignore = "needs a container engine"]
-async fn a_fleet_that_is_cut_apart_repeats_no_tick_and_every_run_is_accounted_for() {
+async fn a_fleet_over_redis_that_is_cut_apart_repeats_no_tick_and_every_run_is_accounted_for() {
     let containers = Containers::new();
     let image = containers.image(Path::new("redis-server"));
     let durable = ["--appendonly", "yes", "--appendfsync", "always"];

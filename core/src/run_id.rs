@@ -16,6 +16,14 @@ impl RunId {
         Self(bits)
     }
 
+    /// The id of the record of skipped ticks of which the first would have been that run.
+    ///
+    /// Another one than the run's: a request that comes again when an operator has taken the mark
+    /// away may be granted at one time and consumed at another.
+    pub const fn of_skipped(self) -> Self {
+        Self(self.0 ^ (u128::MAX << 64))
+    }
+
     /// The id of the record of the ticks that were passed over by that run's grant, or by
     /// consuming the tick that it would have been.
     pub const fn of_passed(self) -> Self {

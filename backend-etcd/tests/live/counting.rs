@@ -49,12 +49,16 @@ async fn a_run_is_one_transaction_to_begin_and_one_to_finish_and_a_loser_one() {
     let (a, b) = (named(&name, &server.endpoints()), named(&name, &server.endpoints()));
     let mut received = Received::by(&server);
     for second in 0..10 {
-        let request = ask("job", second);
+        // Long enough that no lease has aged, however slow the machine is.
+        let mut request = ask("job", second);
+        request.ttl = std::time::Duration::from_secs(600);
         let grant = granted(&a, &request).await;
         // The first of each node grants it its lease; all others borrow that.
         let lease = if second == 0 { vec![("LeaseGrant", 1)] } else { vec![] };
         assert_eq!(received.take(), [&[("Txn", 1)][..], &lease].concat());
-        let lost = begin(&b, &ask("job", second)).await.unwrap();
+        let mut late = ask("job", second);
+        late.ttl = request.ttl;
+        let lost = begin(&b, &late).await.unwrap();
         assert!(matches!(lost, Acquisition::AlreadyTaken(_)), "{lost:?}");
         assert_eq!(received.take(), [&[("Txn", 1)][..], &lease].concat());
         finish(&a, &request, &grant.lease).await.unwrap();

@@ -22,7 +22,7 @@ impl Core {
         let (registration, occurrence) = (asking.due.registration, asking.tick.occurrence);
         let open = matches!(begun.acquisition, Acquisition::TooEarly { .. } | Acquisition::Held(_));
         if !open && let Some(entry) = self.table().entry(registration) {
-            entry.answered = Some(occurrence.at());
+            asking.heard = entry.answered.replace(occurrence.at());
         }
         let due = &asking.due;
         let job = &due.job;
@@ -31,8 +31,8 @@ impl Core {
         }
         match begun.acquisition {
             Acquisition::Granted(grant) => {
-                self.ticks_passed(asking, grant.previous, &grant.untold);
-                self.tell(due.registration, job, &grant.untold, &grant.abandoned);
+                self.ticks_passed(asking, grant.previous);
+                self.tell(job, asking.request.run_id, &grant.untold, &grant.abandoned);
                 self.close_abandoned(job, &grant.abandoned, begun.unclosed);
                 let ending = self.endings.begin(&job.id);
                 self.settle_after(asking);
@@ -40,9 +40,9 @@ impl Core {
                 self.granted(job.clone(), grant.lease, running, granted, ending).await;
             }
             Acquisition::Consumed(consumed) => {
-                self.ticks_passed(asking, consumed.previous, &consumed.untold);
+                self.ticks_passed(asking, consumed.previous);
                 self.tick_skipped(asking, &consumed);
-                self.tell(due.registration, job, &consumed.untold, &[]);
+                self.tell(job, asking.request.run_id, &consumed.untold, &[]);
                 self.settle_after(asking);
             }
             Acquisition::AlreadyTaken(taken) => {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::Core;
@@ -22,6 +23,8 @@ pub(crate) struct Asking {
     pub(super) running: Record,
     /// When a request was last sent whose outcome is unknown.
     pub(super) unknown: Option<Instant>,
+    /// The newest tick that this node had an answer about before.
+    pub(super) heard: Option<Timestamp>,
     /// The waits while another run holds the lock.
     pub(super) held: Backoff,
     pub(super) held_before: bool,
@@ -68,7 +71,17 @@ impl Core {
             Record::new(run_id, job.id.clone(), self.node.clone(), RunState::Running, started);
         running.occurrence = occurrence;
         let held = Backoff::quick();
-        Asking { due, tick, successor, request, running, unknown: None, held, held_before: false }
+        Asking {
+            due,
+            tick,
+            successor,
+            request,
+            running,
+            unknown: None,
+            heard: None,
+            held,
+            held_before: false,
+        }
     }
 
     /// Whether the tick may still be run: its successor is not due, and it is not too late.
@@ -85,14 +98,17 @@ impl Core {
         in_time && (tick.patient || asking.successor.is_none_or(|next| job.due_at(next) > now))
     }
 
-    /// A tick is asked for while it is worth it, its job is there and nothing stops; one whose outcome is unknown
+    /// A tick is asked for while it is worth it, its job is there with its schedule and nothing stops; one whose outcome is unknown
     /// for as long as a lock that it may have taken can live.
     pub(super) fn may_ask(&self, asking: &Asking, worth: bool) -> bool {
         let settling = asking.unknown.is_some_and(|sent| sent.elapsed() <= asking.request.ttl);
         if self.closing.is_cancelled() {
             return false;
         }
-        let wanted = || self.table().find(asking.due.job.id.as_str()).is_some();
+        let wanted = || {
+            let mut table = self.table();
+            table.entry(asking.due.registration).is_some_and(|entry| !entry.is_edited())
+        };
         settling || (worth && !self.stopping.is_cancelled() && wanted())
     }
 }

@@ -1,6 +1,8 @@
 //! Calls to the backend: each has a bound, and none can make the engine panic.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
@@ -30,7 +32,14 @@ impl Core {
         bound: Duration,
         call: impl Future<Output = Result<T, BackendError>>,
     ) -> Result<T, BackendError> {
-        let result = match timeout(bound, shielded(call)).await {
+        let mut call = pin!(shielded(call));
+        // Many a backend answers at once: a call that does needs no timer.
+        let at_once = poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await;
+        let answered = match at_once {
+            Poll::Ready(answered) => Ok(answered),
+            Poll::Pending => timeout(bound, call).await,
+        };
+        let result = match answered {
             Ok(Ok(result)) => result,
             Ok(Err(message)) => {
                 let error = BackendError::new(ErrorKind::Panicked, "backend", operation);

@@ -20,6 +20,7 @@ use super::misfire::instant;
 use super::outbox::Outbox;
 use super::plan::{Basis, Clocks};
 use super::pulse::Pulse;
+use super::run::Unwatched;
 use super::skew::SkewMeter;
 use super::table::Table;
 use crate::{Backend, BackendError, Clock, ClockPolicy, Holder, JobId, NodeId, RunId, Spawner};
@@ -53,6 +54,7 @@ pub(crate) struct Core {
     pub(crate) places: Option<Arc<Semaphore>>,
     random: Mutex<StdRng>,
     pub(crate) live: Live,
+    pub(crate) unwatched: Unwatched,
     pub(crate) endings: Endings,
     /// Everything that has to end before a shutdown is done.
     pub(crate) tracker: TaskTracker,
@@ -98,6 +100,7 @@ impl Core {
                 .map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))),
             random: Mutex::new(parts.random),
             live: Live::default(),
+            unwatched: Unwatched::default(),
             endings: Endings::default(),
             tracker: TaskTracker::new(),
             stopping: CancellationToken::new(),

@@ -1,5 +1,6 @@
 //! The runs of this node that are over, and whose locks are not yet known to be free.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::select;
@@ -8,33 +9,50 @@ use tokio_util::sync::CancellationToken;
 use super::Core;
 use crate::JobId;
 
-/// Runs that are over and not yet released, of all jobs.
+/// The jobs that have runs which are over and not yet released.
 #[derive(Debug, Default)]
-pub(crate) struct Endings(Arc<Mutex<Vec<(JobId, CancellationToken)>>>);
+pub(crate) struct Endings(Arc<Mutex<HashMap<JobId, OfJob>>>);
 
-/// One of them; dropped once its lock is free, or has expired.
+#[derive(Debug, Default)]
+struct OfJob {
+    count: usize,
+    /// Made when somebody waits for the last of them.
+    over: Option<CancellationToken>,
+}
+
+/// One of those runs; dropped once its lock is free, or has expired.
 #[derive(Debug)]
 pub(crate) struct Ending {
-    all: Arc<Mutex<Vec<(JobId, CancellationToken)>>>,
-    over: CancellationToken,
+    all: Arc<Mutex<HashMap<JobId, OfJob>>>,
+    job: JobId,
 }
 
 impl Endings {
     pub(crate) fn begin(&self, job: &JobId) -> Ending {
-        let over = CancellationToken::new();
-        lock(&self.0).push((job.clone(), over.clone()));
-        Ending { all: Arc::clone(&self.0), over }
+        lock(&self.0).entry(job.clone()).or_default().count += 1;
+        Ending { all: Arc::clone(&self.0), job: job.clone() }
     }
 
+    /// What fires when the last one of that job is over, if there is any.
     fn of(&self, job: &JobId) -> Option<CancellationToken> {
-        lock(&self.0).iter().find(|(id, _)| id == job).map(|(_, over)| over.clone())
+        let mut all = lock(&self.0);
+        all.get_mut(job).map(|endings| endings.over.get_or_insert_default().clone())
     }
 }
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        self.over.cancel();
-        lock(&self.all).retain(|(_, over)| !over.is_cancelled());
+        let mut all = lock(&self.all);
+        let Some(of_job) = all.get_mut(&self.job) else { return };
+        of_job.count -= 1;
+        if of_job.count > 0 {
+            return;
+        }
+        let over = all.remove(&self.job).and_then(|of_job| of_job.over);
+        drop(all);
+        if let Some(over) = over {
+            over.cancel();
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The runs of this node that have not ended.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -21,6 +22,8 @@ pub(crate) struct LiveRun {
 #[derive(Debug, Default)]
 pub(crate) struct Live {
     runs: Mutex<BTreeMap<RunId, LiveRun>>,
+    /// How many of them are overdue: mostly none.
+    overdue: AtomicUsize,
     /// Fires when a run ends or turns out not to stop.
     pub(crate) changed: Notify,
 }
@@ -35,13 +38,18 @@ impl Live {
     }
 
     pub(crate) fn leave(&self, run: RunId) {
-        self.runs().remove(&run);
+        let left = self.runs().remove(&run);
+        if left.is_some_and(|run| run.overdue) {
+            self.overdue.fetch_sub(1, Ordering::Relaxed);
+        }
         self.changed.notify_waiters();
     }
 
     pub(crate) fn overdue(&self, run: RunId) {
-        if let Some(live) = self.runs().get_mut(&run) {
-            live.overdue = true;
+        if let Some(live) = self.runs().get_mut(&run)
+            && !std::mem::replace(&mut live.overdue, true)
+        {
+            self.overdue.fetch_add(1, Ordering::Relaxed);
         }
         self.changed.notify_waiters();
     }
@@ -64,6 +72,7 @@ impl Live {
 
     /// Whether code of an earlier run of that job goes on that could not be stopped.
     pub(crate) fn has_overdue(&self, job: &JobId) -> bool {
-        self.runs().values().any(|run| run.overdue && run.job == *job)
+        self.overdue.load(Ordering::Relaxed) > 0
+            && self.runs().values().any(|run| run.overdue && run.job == *job)
     }
 }

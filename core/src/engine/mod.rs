@@ -27,6 +27,7 @@ mod skew;
 mod table;
 mod ticker;
 mod ticks;
+mod told;
 
 pub(crate) use self::core::{Core, Parts};
 pub use self::events::{Event, EventKind, EventStream};

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use super::Core;
 use super::asking::Asking;
 use super::events::EventKind;
-use super::table::Registration;
 use super::ticks::{self, Fault};
 use crate::job::Definition;
 use crate::lock::{Consumed, MarkPoint, OpenRun, PassedOver, SkippedRow, Untold};
@@ -16,12 +15,7 @@ use crate::{Lease, NodeId, Record, RunId, RunState, TickSpan};
 impl Core {
     /// Records the ticks between the mark as it was and the one that this node moved it to: they
     /// were taken by nobody, and never will be.
-    pub(crate) fn ticks_passed(
-        self: &Arc<Self>,
-        asking: &Asking,
-        previous: Option<MarkPoint>,
-        untold: &Untold,
-    ) {
+    pub(crate) fn ticks_passed(self: &Arc<Self>, asking: &Asking, previous: Option<MarkPoint>) {
         let (due, occurrence) = (&asking.due, asking.tick.occurrence);
         let (registration, job) = (due.registration, &due.job);
         let since = self.table().entry(registration).map_or(due.since, |entry| entry.since);
@@ -37,15 +31,14 @@ impl Core {
             Some(mark) => since.max(mark.occurrence.at()),
             None => since,
         };
+        // What this node had an answer about is told, even where an operator has taken the mark back.
+        let after = asking.heard.map_or(after, |heard| heard.max(after));
         match ticks::span(job, after, occurrence) {
             Ok(Some(ticks)) => {
                 self.tell_not_run(job, RunState::Missed, ticks);
                 let run = asking.request.run_id;
-                // What others can tell from what is untold is told from there.
-                if untold.passed.iter().all(|passed| passed.run_id != run) {
-                    let node = self.node.clone();
-                    self.save_later(missed(job, run, node, ticks, self.clock.now()));
-                }
+                let node = self.node.clone();
+                self.save_later(missed(job, run, node, ticks, self.clock.now()));
             }
             Ok(None) => {}
             Err(fault) => self.schedule_faulted(job, &fault),
@@ -68,11 +61,11 @@ impl Core {
             return true;
         };
         if let Some(mark) = state.mark.as_ref().filter(|mark| mark.holder == lease.holder) {
-            self.ticks_passed(asking, mark.previous, &own.untold);
+            self.ticks_passed(asking, mark.previous);
         }
         let named = state.open_runs.iter().filter(|run| run.token < own.token);
         let named: Vec<_> = named.cloned().collect();
-        self.tell(asking.due.registration, job, &own.untold, &named);
+        self.tell(job, lease.run_id, &own.untold, &named);
         self.close_abandoned(job, &named, named.clone());
         true
     }
@@ -93,37 +86,34 @@ impl Core {
     }
 
     /// Records what is untold, of the mark as it was and of the runs named as abandoned, if this
-    /// node has not just done so.
+    /// node has not just done so. What the run `own` passed over is told apart: by this node, which
+    /// may know better what lies between.
     pub(crate) fn tell(
         self: &Arc<Self>,
-        registration: Registration,
         job: &Definition,
+        own: RunId,
         untold: &Untold,
         named: &[OpenRun],
     ) {
         if untold.is_empty() && named.iter().all(|run| run.untold.is_empty()) {
             return;
         }
-        let all = named.iter().map(|run| &run.untold).chain([untold]);
-        let (mut records, mut told) = (Vec::new(), Vec::new());
-        for untold in all {
+        let mut records = Vec::new();
+        for untold in named.iter().map(|run| &run.untold).chain([untold]) {
             match records_of(job, untold, self.clock.now()) {
                 Ok(of_it) => records.extend(of_it),
                 Err(fault) => self.schedule_faulted(job, &fault),
             }
         }
-        let how_much =
-            |record: &Record| (record.run_id, record.ticks.map_or(0, |ticks| ticks.count));
-        told.extend(records.iter().map(how_much));
-        let before = match self.table().entry(registration) {
-            Some(entry) => std::mem::replace(&mut entry.told, told),
-            None => Vec::new(),
+        let mut table = self.table();
+        let registration = table.find(job.id.as_str()).map(|(registration, _)| registration);
+        let entry = registration.and_then(|registration| table.entry(registration));
+        let new = match entry {
+            Some(entry) => entry.told.more(&records, own.of_passed()),
+            None => records,
         };
-        for record in records {
-            if !before.contains(&how_much(&record)) {
-                self.save_later(record);
-            }
-        }
+        drop(table);
+        new.into_iter().for_each(|record| self.save_later(record));
     }
 
     /// Tells of the abandoned runs that a grant names, and closes those whose records the backend
@@ -166,7 +156,8 @@ pub(crate) fn records_of(
 pub(crate) fn skipped(job: &crate::JobId, row: &SkippedRow, now: Timestamp) -> Record {
     let ticks = TickSpan::new(row.first, row.last, row.count, false);
     let state = RunState::Skipped(row.reason);
-    let mut record = Record::new(row.run_id, job.clone(), row.node.clone(), state, now);
+    let mut record =
+        Record::new(row.run_id.of_skipped(), job.clone(), row.node.clone(), state, now);
     record.blocked_by = row.blocked_by;
     not_run(record, ticks)
 }

@@ -74,7 +74,10 @@ impl Core {
                 let next = next.map(|tick| (tick, place(tick).unwrap_or_else(|| usual(tick))));
                 self.queue(registration, cursor, next);
             }
-            Err(fault) => self.schedule_faulted(job, &fault),
+            Err(fault) => {
+                self.schedule_faulted(job, &fault);
+                self.queue(registration, cursor, None);
+            }
         }
     }
 
@@ -85,6 +88,11 @@ impl Core {
         self.queue(asking.due.registration, asking.tick.occurrence.at(), next);
     }
 
+    /// A job whose schedule is broken is asked for no more, until it is replaced.
+    pub(crate) fn stand_still(&self, registration: Registration, cursor: Timestamp) {
+        self.queue(registration, cursor, None);
+    }
+
     fn queue(
         &self,
         registration: Registration,
@@ -92,6 +100,11 @@ impl Core {
         next: Option<(Occurrence, Place)>,
     ) {
         let mut table = self.table();
+        let successor = table.entry(registration).and_then(|entry| entry.succeed(cursor));
+        if let Some((job, cursor)) = successor {
+            drop(table);
+            return self.settle(registration, &job, cursor);
+        }
         if let Some(entry) = table.entry(registration) {
             entry.cursor = cursor;
         }

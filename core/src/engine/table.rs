@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::plan::{Basis, Clocks, Place, Plan};
+use super::told::Told;
 use crate::job::Definition;
-use crate::{JobId, Misfire, Occurrence, RunId};
+use crate::{JobId, Misfire, Occurrence};
 
 /// One registration of a job: a job that is removed and added again has another one, so that an
 /// answer that comes late moves nothing of its successor.
@@ -36,12 +37,23 @@ pub(crate) struct Entry {
     next: Option<(Occurrence, Place)>,
     /// The tick that is asked for.
     asking: Option<Occurrence>,
+    /// The job was replaced while a tick of it was asked for: what is new begins when that is over.
+    replaced: Option<Begin>,
     /// Whether the mark was looked up.
     pub(crate) looked: bool,
     /// Whether it was told that the mark is ahead of this node's clock.
     pub(crate) mark_ahead: bool,
-    /// What this node told last of ticks that did not run, and of how many.
-    pub(crate) told: Vec<(RunId, u64)>,
+    /// What this node told last of ticks that did not run.
+    pub(crate) told: Told,
+}
+
+/// From where a job goes on that was put in the place of another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Begin {
+    /// The schedule is the same, and so is where it stands.
+    There,
+    /// Another schedule begins when it was registered.
+    At(Timestamp, Instant),
 }
 
 /// A tick that is due.
@@ -88,9 +100,10 @@ impl Table {
             answered: None,
             next: None,
             asking: None,
+            replaced: None,
             looked: false,
             mark_ahead: false,
-            told: Vec::new(),
+            told: Told::default(),
         };
         let slot = match self.free.pop() {
             Some(slot) => slot,
@@ -113,6 +126,25 @@ impl Table {
             self.plan.remove(place, slot);
         }
         Some(entry)
+    }
+
+    /// Puts a job in the place of the one of its id while a tick of that is asked for, and gives
+    /// the old one back. `None` if none is.
+    pub(crate) fn replace_asking(
+        &mut self,
+        job: &Arc<Definition>,
+        now: Timestamp,
+        registered: Instant,
+    ) -> Option<Arc<Definition>> {
+        let slot = *self.by_id.get(job.id.as_str())?;
+        let entry = self.entries.get_mut(slot as usize)?.as_mut()?;
+        entry.asking?;
+        if entry.job.fingerprint != job.fingerprint {
+            entry.replaced = Some(Begin::At(now, registered));
+        } else if entry.replaced.is_none() {
+            entry.replaced = Some(Begin::There);
+        }
+        Some(std::mem::replace(&mut entry.job, job.clone()))
     }
 
     pub(crate) fn find(&self, id: &str) -> Option<(Registration, &Entry)> {
@@ -217,6 +249,24 @@ impl Entry {
     /// Whether it waits to be looked up before it asks: its backlog is run from the beginning.
     pub(crate) fn awaits_look(&self) -> bool {
         !self.looked && matches!(self.job.misfire, Misfire::All { .. })
+    }
+
+    /// Whether its schedule is another one than that of the tick which is asked for.
+    pub(crate) fn is_edited(&self) -> bool {
+        matches!(self.replaced, Some(Begin::At(..)))
+    }
+
+    /// The tick that was asked for is answered or given up, as far as `cursor`. Where the job was
+    /// replaced meanwhile: what goes on in its place, and from where.
+    pub(crate) fn succeed(&mut self, cursor: Timestamp) -> Option<(Arc<Definition>, Timestamp)> {
+        let cursor = match self.replaced.take()? {
+            Begin::There => cursor,
+            Begin::At(since, registered) => {
+                (self.since, self.registered) = (since, registered);
+                since
+            }
+        };
+        Some((self.job.clone(), cursor))
     }
 
     pub(crate) fn asking(&self) -> Option<Occurrence> {

@@ -84,6 +84,9 @@ fn start(core: &Arc<Core>, watch: &Watch, due: Due) {
                 core.spawn(core.clone().ask(due, tick));
             }
         }
-        Err(fault) => core.schedule_faulted(&due.job, &fault),
+        Err(fault) => {
+            core.schedule_faulted(&due.job, &fault);
+            core.stand_still(due.registration, due.cursor);
+        }
     }
 }

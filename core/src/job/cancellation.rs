@@ -1,7 +1,7 @@
 //! Telling a run to stop, and why.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
@@ -38,20 +38,45 @@ impl fmt::Display for CancelReason {
 /// Clones are the same one; it may be handed to threads and tasks of the handler.
 #[derive(Clone, Debug, Default)]
 pub struct Cancellation {
-    inner: Arc<Inner>,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
-    reason: OnceLock<CancelReason>,
-    token: CancellationToken,
+struct State {
+    reason: Option<CancelReason>,
+    /// Made when somebody waits: few runs have anybody who does.
+    token: Option<CancellationToken>,
 }
 
 impl Cancellation {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn cancel(&self, reason: CancelReason) {
-        if self.inner.reason.set(reason).is_ok() {
-            self.inner.token.cancel();
+        let mut state = self.state();
+        if state.reason.is_some() {
+            return;
         }
+        state.reason = Some(reason);
+        let token = state.token.clone();
+        drop(state);
+        // What waits is woken with the state given back.
+        if let Some(token) = token {
+            token.cancel();
+        }
+    }
+
+    /// Fires with the reason set.
+    fn own_token(&self) -> CancellationToken {
+        let mut state = self.state();
+        let cancelled = state.reason.is_some();
+        let token = state.token.get_or_insert_default().clone();
+        drop(state);
+        if cancelled {
+            token.cancel();
+        }
+        token
     }
 
     /// Waits until the run is told to stop.
@@ -60,24 +85,24 @@ impl Cancellation {
     ///
     /// Nothing is lost when the call is dropped.
     pub async fn cancelled(&self) -> CancelReason {
-        self.inner.token.cancelled().await;
+        self.own_token().cancelled_owned().await;
         // The reason is set before the token fires.
         self.reason().unwrap_or(CancelReason::Shutdown)
     }
 
     /// Whether the run was told to stop: for code that polls, such as a thread.
     pub fn is_cancelled(&self) -> bool {
-        self.inner.token.is_cancelled()
+        self.reason().is_some()
     }
 
     /// Why, once it was told.
     pub fn reason(&self) -> Option<CancelReason> {
-        self.inner.reason.get().copied()
+        self.state().reason
     }
 
     /// The same as a token of `tokio-util`, without the reason, for code that takes one.
     /// Cancelling it cancels what was built on it, not the run.
     pub fn token(&self) -> CancellationToken {
-        self.inner.token.child_token()
+        self.own_token().child_token()
     }
 }

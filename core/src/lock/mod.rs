@@ -78,8 +78,8 @@ use crate::{Answer, BackendError};
 ///
 /// **[`force_release`](Self::force_release)**
 ///
-/// 19. Frees the lock whoever holds it. The mark stays, or goes when told so; the token and the
-///     open runs stay.
+/// 19. Frees the lock whoever holds it. The mark stays, or goes when told so, with what is untold;
+///     the token and the open runs stay.
 ///
 /// **Keys**
 ///

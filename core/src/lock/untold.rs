@@ -1,7 +1,7 @@
 //! Ticks that did not run, until it is sure that somebody has told of them.
 
 use super::{AcquireRequest, Mark, MarkPoint};
-use crate::{NodeId, Occurrence, RunId, SkipReason};
+use crate::{Fingerprint, NodeId, Occurrence, RunId, SkipReason};
 
 /// Ticks that did not run, and of which it is not sure that a node has told.
 ///
@@ -13,22 +13,24 @@ use crate::{NodeId, Occurrence, RunId, SkipReason};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Untold {
-    /// Ticks that were consumed, a row for each reason.
+    /// Ticks that were consumed, a row for each reason and schedule.
     pub skipped: Vec<SkippedRow>,
     /// Where ticks may have been passed over, oldest first.
     pub passed: Vec<PassedOver>,
 }
 
-/// Ticks that were consumed for one reason since the newest grant.
+/// Ticks of one schedule that were consumed for one reason since the newest grant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkippedRow {
-    /// The id of their record: that of the run that the first of them would have been.
+    /// The run that the first of them would have been: see [`RunId::of_skipped`].
     pub run_id: RunId,
     /// The node that moved the mark past the newest.
     pub node: NodeId,
     /// Why they did not run.
     pub reason: SkipReason,
+    /// Whose ticks they are: the schedule's fingerprint.
+    pub fingerprint: Fingerprint,
     /// The run that was in the way of the newest, if one was.
     pub blocked_by: Option<RunId>,
     /// The oldest.
@@ -40,7 +42,7 @@ pub struct SkippedRow {
 }
 
 /// A move of the mark that may have passed over ticks: those between `since` and `until`, by the
-/// schedule of that fingerprint.
+/// schedule of that fingerprint. (A node with another one cannot tell which.)
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PassedOver {
@@ -55,8 +57,9 @@ pub struct PassedOver {
 }
 
 impl Untold {
-    /// How many moves that passed over ticks are kept at most; then the oldest go.
-    pub const MAX_PASSED: usize = 16;
+    /// How many rows, and how many moves that passed over ticks, are kept at most; then the oldest
+    /// go.
+    pub const MAX: usize = 16;
 
     /// What there is to tell once `request` has moved that mark: by a grant, or by consuming the
     /// tick for a reason, behind a run if one is in the way. Nothing for a manual run.
@@ -70,7 +73,7 @@ impl Untold {
         }
         let mut untold = mark.map(|mark| mark.untold.clone()).unwrap_or_default();
         untold.passed.extend(mark.and_then(|mark| PassedOver::by(request, mark.point)));
-        if untold.passed.len() > Self::MAX_PASSED {
+        if untold.passed.len() > Self::MAX {
             untold.passed.remove(0);
         }
         if let Some((reason, blocked_by)) = consumed {
@@ -95,32 +98,34 @@ impl Untold {
             return;
         };
         let node = request.node.clone();
-        match self.skipped.iter_mut().find(|row| row.reason == reason) {
+        let (kind, rows) = ((reason, request.fingerprint), &mut self.skipped);
+        match rows.iter_mut().find(|row| (row.reason, row.fingerprint) == kind) {
             Some(row) => {
                 (row.node, row.blocked_by, row.last) = (node, blocked_by, tick);
                 row.count = row.count.saturating_add(1);
             }
-            None => self.skipped.push(SkippedRow::new(
-                request.run_id,
-                node,
-                reason,
-                blocked_by,
-                (tick, tick, 1),
-            )),
+            None => {
+                let ticks = (tick, tick, 1);
+                rows.push(SkippedRow::new(request.run_id, node, kind, blocked_by, ticks));
+                if rows.len() > Self::MAX {
+                    rows.remove(0);
+                }
+            }
         }
     }
 }
 
 impl SkippedRow {
-    /// Ticks, from the oldest to the newest and how many, that were consumed for that reason.
+    /// Ticks of that schedule, from the oldest to the newest and how many, that were consumed for
+    /// that reason.
     pub fn new(
         run_id: RunId,
         node: NodeId,
-        reason: SkipReason,
+        (reason, fingerprint): (SkipReason, Fingerprint),
         blocked_by: Option<RunId>,
         (first, last, count): (Occurrence, Occurrence, u64),
     ) -> Self {
-        Self { run_id, node, reason, blocked_by, first, last, count }
+        Self { run_id, node, reason, fingerprint, blocked_by, first, last, count }
     }
 }
 
@@ -149,7 +154,7 @@ mod tests {
 
     use super::*;
     use crate::lock::{LockKey, Moved};
-    use crate::{FencingToken, Fingerprint, Holder, JobId};
+    use crate::{FencingToken, Holder, JobId};
 
     fn request(run: u128, second: i64) -> AcquireRequest {
         let node = NodeId::new(format!("node-{run}")).unwrap();
@@ -193,6 +198,21 @@ mod tests {
     }
 
     #[test]
+    fn another_schedule_begins_a_row_of_its_own_and_old_rows_make_room() {
+        let mut last: Option<Mark> = None;
+        for second in 1..=40_u8 {
+            let mut request = request(second.into(), second.into());
+            request.fingerprint = Fingerprint::new(u64::from(second / 2));
+            let untold = Untold::after(&request, last.as_ref(), OVERLAP);
+            let (reason, blocked_by) = OVERLAP.unwrap();
+            last = Some(mark(&request, Moved::Consumed { reason, blocked_by }, untold));
+        }
+        let rows = last.unwrap().untold.skipped;
+        assert_eq!((rows.len(), rows[0].count, rows[15].count), (Untold::MAX, 2, 1));
+        assert_eq!(rows[15].last.as_millisecond(), 40_000);
+    }
+
+    #[test]
     fn what_lies_between_is_noted_where_the_mark_is_not_the_tick_before() {
         let granted =
             |at| mark(&request(1, at), Moved::Granted(FencingToken::new(1)), Untold::default());
@@ -224,7 +244,7 @@ mod tests {
             let untold = Untold::after(&request, Some(&last), OVERLAP);
             last = mark(&request, Moved::Granted(FencingToken::new(2)), untold);
         }
-        assert_eq!(last.untold.passed.len(), Untold::MAX_PASSED);
+        assert_eq!(last.untold.passed.len(), Untold::MAX);
         assert!(Untold::after(&manual, Some(&last), None).is_empty());
     }
 }

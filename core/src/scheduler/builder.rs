@@ -167,6 +167,8 @@ impl SchedulerBuilder {
         }
         core.spawn(tick(core.clone()));
         core.spawner.spawn(Box::pin(end_events(core.clone())));
+        // Not one of those that a shutdown waits for: it watches over their end.
+        core.spawner.spawn(Box::pin(core.clone().start_watchdogs()));
         core.spawn(core.clone().keep_meter());
         tracing::info!(node = %core.node, "scheduler started");
         Ok(Scheduler::new(control))

@@ -70,7 +70,8 @@ impl Control {
     /// Puts a job in the place of the one of its id, or registers it if there is none. A run of
     /// the old one goes on to its end.
     ///
-    /// Under the same schedule no tick is lost or repeated; another one begins now.
+    /// Under the same schedule no tick is lost or repeated: one that is being asked for is run by the
+    /// old job if it is granted, and the new one goes on after it. Another schedule begins now.
     ///
     /// # Errors
     ///
@@ -83,16 +84,23 @@ impl Control {
         let (job, now) = (Arc::new(Definition::check(job)?), core.begin_now());
         self.check_schedule(&job, now)?;
         let mut table = core.table();
+        let asking = table.replace_asking(&job, now, Instant::now());
+        if let Some(old) = asking {
+            // Two ticks asked for at once would be in each other's way.
+            drop(table);
+            drop(old);
+            return Ok(());
+        }
         let (mut since, mut cursor, mut registered) = (now, now, Instant::now());
+        let mut answered = None;
         let old = table.remove(job.id.as_str());
         if let Some(old) = old.as_ref().filter(|old| old.job.fingerprint == job.fingerprint) {
-            // What is being asked for is left to the one who asks.
-            cursor = old.asking().map_or(old.cursor, |tick| tick.at().max(old.cursor));
-            (since, registered) = (old.since, old.registered);
+            (since, cursor, registered) = (old.since, old.cursor, old.registered);
+            answered = old.answered;
         }
         let registration = table.insert(job.clone(), cursor, registered);
         if let Some(entry) = registration.and_then(|it| table.entry(it)) {
-            entry.since = since;
+            (entry.since, entry.answered) = (since, answered);
         }
         drop(table);
         // What its handler owns is dropped with the table given back.

@@ -75,7 +75,9 @@ pub(super) fn cancel(core: &Core) -> usize {
     core.stopping.cancel();
     // First: what is granted from here on sees it and does not start.
     core.closing.cancel();
-    core.live.cancel_all(CancelReason::Shutdown)
+    let told = core.live.cancel_all(CancelReason::Shutdown);
+    core.unwatched.watch_all();
+    told
 }
 
 /// About a year: more than any deadline.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use tidelock::{
-    Acquisition, FencingToken, LockState, Mark, Moved, OpenRun, Record, Release, RunState,
+    Acquisition, FencingToken, LockState, Mark, Moved, OpenRun, Record, Release, RunState, Untold,
 };
 
 /// Starts that tests make up are in the first year of the clock.
@@ -16,11 +16,13 @@ pub(super) struct Tokens {
     names: BTreeMap<FencingToken, usize>,
     /// Whether both tell their clocks.
     clocks: bool,
+    /// Whether an operator has cleared the mark: what is untold of older grants may go with it.
+    pub(super) cleared: bool,
 }
 
 impl Tokens {
     pub(super) fn new(clocks: bool) -> Self {
-        Self { names: BTreeMap::new(), clocks }
+        Self { names: BTreeMap::new(), clocks, cleared: false }
     }
 
     fn name(&mut self, token: FencingToken) -> usize {
@@ -35,7 +37,8 @@ impl Tokens {
                 let run_id = grant.lease.run_id;
                 let others = grant.abandoned.iter().filter(|run| run.run_id != run_id);
                 let named = self.open(others);
-                format!("granted {token} {:?} {named:?}", grant.previous)
+                let untold = self.untold(&grant.untold);
+                format!("granted {token} {:?} {untold} {named:?}", grant.previous)
             }
             Acquisition::Consumed(consumed) => format!("{consumed:?}"),
             Acquisition::AlreadyTaken(taken) => {
@@ -53,14 +56,19 @@ impl Tokens {
         }
     }
 
+    fn untold(&self, untold: &Untold) -> String {
+        if self.cleared { String::new() } else { format!("{untold:?}") }
+    }
+
     fn mark(&mut self, mark: &Mark) -> String {
         let moved = match mark.moved {
             Moved::Granted(token) => format!("granted {}", self.name(token)),
             other => format!("{other:?}"),
         };
         let (point, previous, skew) = (&mark.point, &mark.previous, &mark.skew);
+        let untold = &mark.untold;
         format!(
-            "{point:?} {moved} {} {} {} {previous:?} {skew:?} {}",
+            "{point:?} {moved} {} {} {} {previous:?} {skew:?} {untold:?} {}",
             mark.holder,
             mark.run_id,
             mark.node,
@@ -78,7 +86,8 @@ impl Tokens {
         }
         let one = |run: &OpenRun| {
             let token = self.name(run.token);
-            format!("{} {} {:?} {token}", run.run_id, run.node, run.occurrence)
+            let untold = self.untold(&run.untold);
+            format!("{} {} {:?} {token} {untold}", run.run_id, run.node, run.occurrence)
         };
         newest.into_iter().map(one).collect()
     }

@@ -115,6 +115,7 @@ impl Pair {
             }
             Step::Force(mark) => {
                 let clear = if mark { Clear::LockAndMark } else { Clear::Lock };
+                self.tokens.iter_mut().for_each(|tokens| tokens.cleared |= mark);
                 let key = key();
                 let memory = must(self.memory.force_release(&key, clear).await).value;
                 let other = must(self.other.force_release(&key, clear).await).value;
@@ -201,6 +202,8 @@ impl Pair {
             if brief { self.times.brief } else { LONG },
         );
         request.skew = Some(jiff::SignedDuration::from_millis(i64::from(tick) - 5));
+        let before = Occurrence::from_millisecond(self.base + (second - 1) * 1_000);
+        request.after = before.filter(|_| tick % 3 > 0);
         match kind {
             Kind::Consume => request.if_held = IfHeld::Consume,
             Kind::Skip => request.intent = Intent::Skip(SkipReason::Misfire),

@@ -17,6 +17,7 @@ mod process;
 mod proxy;
 #[cfg(feature = "redis")]
 mod redis;
+mod served;
 
 pub use certificates::Certificates;
 #[cfg(feature = "etcd")]
@@ -27,3 +28,4 @@ pub use name::namespace;
 pub use proxy::{Proxy, Way};
 #[cfg(feature = "redis")]
 pub use redis::{RedisServer, RedisSettings};
+pub use served::{Served, Servers};

@@ -202,6 +202,29 @@ impl RedisServer {
     }
 }
 
+/// The one server, whatever its number.
+impl super::Servers for RedisServer {
+    fn addresses(&self) -> Vec<SocketAddr> {
+        vec![self.address()]
+    }
+
+    fn freeze(&self, _member: usize) {
+        self.freeze();
+    }
+
+    fn thaw(&self, _member: usize) {
+        self.thaw();
+    }
+
+    fn kill(&self, _member: usize) {
+        self.kill();
+    }
+
+    fn restart(&self, _member: usize) {
+        self.restart();
+    }
+}
+
 fn has_binary() -> bool {
     static ONCE: OnceLock<bool> = OnceLock::new();
     *ONCE.get_or_init(|| has_program("redis-server"))

@@ -9,7 +9,7 @@ use super::disturbance::Disturbance;
 use super::event::What;
 use super::listen::listen;
 use super::node::{Node, Way};
-use super::stage::Stage;
+use super::stage::{Seat, Stage};
 use super::when::signed_ms;
 
 /// How long an operator waits for the answer to a manual run.
@@ -24,15 +24,17 @@ impl Stage<'_> {
         if let Some(old) = self.seats[seat].node.take() {
             self.leaving.push(old.way);
         }
+        let route = self.venue.route().await;
         let Self { plan, seats, log, .. } = self;
         let number = seats[seat].lives;
         seats[seat].lives += 1;
-        let name = if number == 0 { format!("n{seat}") } else { format!("n{seat}.{number}") };
-        let life = log.new_life(&name);
+        let called = if number == 0 { format!("n{seat}") } else { format!("n{seat}.{number}") };
+        let name = plan.nodes[seat].name(seat, number);
+        let life = log.new_life(&called, &name);
         self.lives.push(seat);
         let seed = (plan.seed << 20) ^ ((seat as u64) << 12) ^ number;
         let settings = &plan.nodes[seat];
-        let way = Way::new(self.backend.clone(), life, log, settings.network, seed);
+        let way = Way::new((route, plan), life, log, settings.network, seed);
         way.process.blocking_takes(Duration::from_millis(plan.blocking_ms));
         let mut builder = Scheduler::builder(way.backend())
             .clock(seats[seat].clock.clone())
@@ -45,12 +47,17 @@ impl Stage<'_> {
             builder = builder.max_running(most);
         }
         let Ok(mut builder) = builder.node_id(&name) else { return };
-        for job in self.jobs {
+        for job in &seats[seat].program.jobs {
             // Jobs that are no jobs were refused when the plan was cast.
             let Ok(with) = builder.job(job.clone()) else { return };
             builder = with;
         }
         log.note(What::Up(life));
+        for (job, edited) in seats[seat].program.edited.iter().enumerate() {
+            if *edited {
+                log.note(What::Edited(life, job));
+            }
+        }
         if let Ok(scheduler) = builder.start().await {
             if self.listens {
                 self.asking.push(listen(life, scheduler.events(), self.log.clone()));
@@ -74,11 +81,13 @@ impl Stage<'_> {
                 }
             }
             Disturbance::RunNow { node, job } => self.run_now(node, job),
+            Disturbance::Server { member, dies, .. } => self.server_away(member, dies),
+            Disturbance::Edit { node, job } => self.edit(node, job),
             _ => {
-                let jobs = self.jobs;
                 let Some(at) = what.node() else { return };
-                if let Some(node) = &mut self.seats[at].node {
-                    node.begin(what, self.ids, jobs);
+                let Seat { node, program, .. } = &mut self.seats[at];
+                if let Some(node) = node {
+                    node.begin(what, self.ids, program);
                 }
             }
         }
@@ -87,6 +96,7 @@ impl Stage<'_> {
     pub(super) async fn end(&mut self, what: Disturbance) {
         match what {
             Disturbance::Outage { .. } => self.nodes().for_each(|node| node.way.heal()),
+            Disturbance::Server { member, .. } => self.server_back(member),
             Disturbance::Kill { node, .. } | Disturbance::Stop { node, .. } => {
                 self.join(node).await;
             }
@@ -98,10 +108,10 @@ impl Stage<'_> {
                 self.join(node).await;
             }
             _ => {
-                let jobs = self.jobs;
                 let Some(at) = what.node() else { return };
-                if let Some(node) = &mut self.seats[at].node {
-                    node.end(what, jobs);
+                let Seat { node, program, .. } = &mut self.seats[at];
+                if let Some(node) = node {
+                    node.end(what, program);
                 }
             }
         }
@@ -153,16 +163,20 @@ impl Stage<'_> {
     }
 
     pub(super) async fn calm(&mut self) {
+        self.servers_back().await;
         for way in &self.leaving {
             way.calm();
         }
-        let jobs = self.jobs;
-        self.nodes().for_each(|node| node.calm(jobs));
+        self.edit_everywhere();
+        let calm = |seat: &mut Seat| {
+            if let Some(node) = &mut seat.node {
+                node.calm(&seat.program);
+            }
+        };
+        self.seats.iter_mut().for_each(calm);
         for seat in 0..self.seats.len() {
             self.join(seat).await;
-            if let Some(node) = &mut self.seats[seat].node {
-                node.calm(jobs);
-            }
+            calm(&mut self.seats[seat]);
         }
         self.log.note(What::Calm);
     }

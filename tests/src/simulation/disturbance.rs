@@ -41,12 +41,31 @@ pub enum Disturbance {
         /// For how long.
         for_ms: u64,
     },
+    /// The next replies to a node are lost with their connections: with real servers alone.
+    LostReplies {
+        /// Which.
+        node: usize,
+        /// How many.
+        count: usize,
+    },
+    /// A server stands still (SIGSTOP), or dies (SIGKILL) and is started again: with real servers
+    /// alone.
+    Server {
+        /// Which of them.
+        member: usize,
+        /// For how long.
+        for_ms: u64,
+        /// Whether it dies.
+        dies: bool,
+    },
     /// The store takes no records of this node's, while its locks work.
     RecordsAway {
         /// Which.
         node: usize,
         /// For how long.
         for_ms: u64,
+        /// Whether nothing answers, rather than that they are refused.
+        silent: bool,
     },
     /// A node stands still, as with SIGSTOP or on a suspended machine, and goes on.
     Freeze {
@@ -101,6 +120,20 @@ pub enum Disturbance {
         /// After how long it is put back.
         for_ms: u64,
     },
+    /// An operator frees a job's lock, whoever holds it.
+    Force {
+        /// Of which job.
+        job: usize,
+        /// Whether the mark goes with it, so that ticks may run again.
+        mark: bool,
+    },
+    /// A job gets its other schedule on one node, for good.
+    Edit {
+        /// On which node.
+        node: usize,
+        /// Which job.
+        job: usize,
+    },
     /// A job is replaced by itself.
     Replace {
         /// On which node.
@@ -111,12 +144,13 @@ pub enum Disturbance {
 }
 
 impl Disturbance {
-    /// Whose it is; `None`: all nodes'.
+    /// Whose it is; `None`: all nodes', or none's.
     pub fn node(&self) -> Option<usize> {
         match *self {
-            Self::Outage { .. } => None,
+            Self::Outage { .. } | Self::Server { .. } | Self::Force { .. } => None,
             Self::Cut { node, .. }
             | Self::Slow { node, .. }
+            | Self::LostReplies { node, .. }
             | Self::RecordsAway { node, .. }
             | Self::Freeze { node, .. }
             | Self::Kill { node, .. }
@@ -125,6 +159,7 @@ impl Disturbance {
             | Self::Step { node, .. }
             | Self::RunNow { node, .. }
             | Self::Remove { node, .. }
+            | Self::Edit { node, .. }
             | Self::Replace { node, .. } => Some(node),
         }
     }
@@ -132,9 +167,11 @@ impl Disturbance {
     /// Which job it is about, if about one.
     pub fn job(&self) -> Option<usize> {
         match *self {
-            Self::RunNow { job, .. } | Self::Remove { job, .. } | Self::Replace { job, .. } => {
-                Some(job)
-            }
+            Self::RunNow { job, .. }
+            | Self::Remove { job, .. }
+            | Self::Force { job, .. }
+            | Self::Edit { job, .. }
+            | Self::Replace { job, .. } => Some(job),
             _ => None,
         }
     }
@@ -144,6 +181,7 @@ impl Disturbance {
         match self {
             Self::Cut { for_ms, .. }
             | Self::Outage { for_ms, .. }
+            | Self::Server { for_ms, .. }
             | Self::Slow { for_ms, .. }
             | Self::RecordsAway { for_ms, .. }
             | Self::Freeze { for_ms, .. }
@@ -162,16 +200,19 @@ impl Disturbance {
         job_to: impl Fn(usize) -> Option<usize>,
     ) -> Option<Self> {
         match &mut self {
-            Self::Outage { .. } => {}
+            Self::Outage { .. } | Self::Server { .. } => {}
             Self::Cut { node, .. }
             | Self::Slow { node, .. }
+            | Self::LostReplies { node, .. }
             | Self::RecordsAway { node, .. }
             | Self::Freeze { node, .. }
             | Self::Kill { node, .. }
             | Self::Stop { node, .. }
             | Self::Drop { node, .. }
             | Self::Step { node, .. } => *node = to(*node)?,
+            Self::Force { job, .. } => *job = job_to(*job)?,
             Self::RunNow { node, job }
+            | Self::Edit { node, job }
             | Self::Remove { node, job, .. }
             | Self::Replace { node, job } => {
                 *node = to(*node)?;

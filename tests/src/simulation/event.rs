@@ -52,6 +52,14 @@ pub enum What {
     RecordsAway(Life),
     /// The answers to a node come late.
     Slow(Life),
+    /// So many of the next replies to a node are lost.
+    LostReplies(Life, usize),
+    /// A server stands still, or is killed.
+    ServerAway(usize, bool),
+    /// A server goes on, or answers again.
+    ServerBack(usize),
+    /// Nothing at all went on for so many microseconds up to now: the machine was busy.
+    Stalled(u64),
     /// The answers come, and records are taken, as ever.
     AsEver(Life),
     /// A clock is set, in milliseconds.
@@ -64,6 +72,17 @@ pub enum What {
     Removed(Life, usize),
     /// A job is replaced.
     Replaced(Life, usize),
+    /// A job has its other schedule on a node from now on.
+    Edited(Life, usize),
+    /// An operator has freed a job's lock, if it was held.
+    Forced {
+        /// Of which job.
+        job: usize,
+        /// Whether the mark went, too.
+        mark: bool,
+        /// Whether it was held.
+        held: bool,
+    },
     /// An operator asks for a run.
     RunNow(Life, usize),
     /// A node asks for a tick.
@@ -147,6 +166,8 @@ pub struct Ask {
     pub run: RunId,
     /// Which tick; `None` is a manual run.
     pub tick: Option<Occurrence>,
+    /// Whether the job has its other schedule where it is asked for.
+    pub edited: bool,
 }
 
 /// What a node heard.

@@ -9,7 +9,7 @@ use tidelock_memory::MemoryBackend;
 use super::disturbance::{Disturbance, Planned};
 use super::log::Log;
 use super::outcome::Outcome;
-use super::plan::{Network, NodePlan, Plan};
+use super::plan::{NodePlan, Plan, StorePlan};
 use super::play::in_paused_time;
 use super::stage::Stage;
 
@@ -65,6 +65,7 @@ impl Simulation {
             seed: 0,
             // Seconds since 1970 that are in range.
             start: Timestamp::from_second(1_767_225_600).unwrap_or(Timestamp::UNIX_EPOCH),
+            store: StorePlan::default(),
             nodes: Vec::new(),
             jobs: Vec::new(),
             disturbances: Vec::new(),
@@ -72,22 +73,14 @@ impl Simulation {
             clocks_right_at: u64::MAX,
             heal_at: 0,
             end_at: 0,
+            real: None,
         };
         Self { jobs: jobs.into_iter().collect(), plan }.nodes(3)
     }
 
     /// With that many nodes. What was said of nodes before is forgotten.
     pub fn nodes(mut self, count: usize) -> Self {
-        let node = NodePlan {
-            joins_at: 0,
-            offset_ms: 0,
-            drift_ppm: 0,
-            corrects: false,
-            max_running: None,
-            network: Network::default(),
-            steady: false,
-        };
-        self.plan.nodes = vec![node; count];
+        self.plan.nodes = vec![NodePlan::default(); count];
         self
     }
 
@@ -151,6 +144,30 @@ impl Simulation {
     pub fn outage(mut self, at: Duration, lasts: Duration) -> Self {
         let what = Disturbance::Outage { for_ms: ms(lasts), silent: false };
         self.plan.disturbances.push(Planned { at: ms(at), what });
+        self
+    }
+
+    /// The store takes no records of a node's, while its locks work.
+    pub fn records_away(self, node: usize, at: Duration, lasts: Duration) -> Self {
+        let what = Disturbance::RecordsAway { node, for_ms: ms(lasts), silent: false };
+        self.disturbed(node, at, what)
+    }
+
+    /// Locks are at one backend and records at another, as [`Combined`](tidelock::Combined) has it.
+    pub fn records_apart(mut self) -> Self {
+        self.plan.store.apart = true;
+        self
+    }
+
+    /// The backend has no clock of its own.
+    pub fn without_backend_clock(mut self) -> Self {
+        self.plan.store.clock = false;
+        self
+    }
+
+    /// A node bears the name of another one, as when both were set up from one text.
+    pub fn same_name(mut self, node: usize, other: usize) -> Self {
+        self.plan.nodes[node].namesake = Some(other);
         self
     }
 

@@ -14,7 +14,7 @@ pub(crate) fn listen(life: Life, mut events: EventStream, log: Log) -> JoinHandl
             let Some(job) = event.job.map(|job| log.job(&job)) else { continue };
             match event.kind {
                 EventKind::RunStarted { run_id: run, occurrence: tick } => {
-                    log.note(What::Started(Ask { life, job, run, tick }));
+                    log.note(What::Started(Ask { life, job, run, tick, edited: false }));
                 }
                 EventKind::RunEnded { run_id: run, state } => {
                     log.note(What::Finished { life, job, run, state });

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use tidelock::{JobId, LockState, NodeId, Record, RunContext, RunId};
+use tidelock::{Fingerprint, JobId, LockState, Record, RunContext, RunId};
 use tokio::time::Instant;
 
-use super::event::{Event, Handler, Life, What};
+use super::event::{Ask, Event, Handler, Life, What};
 
 /// Where everything is noted, in the order in which it happens. Clones are the same log.
 #[derive(Clone, Debug)]
@@ -18,11 +18,16 @@ struct Inner {
     began: Instant,
     events: Vec<Event>,
     lives: Vec<String>,
-    life_of: BTreeMap<String, Life>,
+    /// The names that the nodes bear: two may have one.
+    nodes: Vec<String>,
+    /// Which node asked for a run.
+    askers: BTreeMap<RunId, Life>,
     jobs: Vec<String>,
     job_of: BTreeMap<String, usize>,
+    /// The fingerprint of each job's other schedule.
+    edited: Vec<Option<Fingerprint>>,
     /// What the backend has answered first: answers that are repeated are no news.
-    answered: BTreeSet<(RunId, u64)>,
+    answered: BTreeSet<(usize, RunId, u64)>,
     /// The newest token that each job's sink has seen.
     sinks: Vec<u64>,
     terse: bool,
@@ -36,8 +41,10 @@ pub struct Trace {
     pub start: Timestamp,
     /// Everything that happened, in order.
     pub events: Vec<Event>,
-    /// The names of the nodes, one for each life.
+    /// What the nodes are called here, one for each life.
     pub lives: Vec<String>,
+    /// The names that they bear: two may have one.
+    pub nodes: Vec<String>,
     /// The place in the fleet of each life.
     pub seats: Vec<usize>,
     /// The ids of the jobs.
@@ -63,9 +70,11 @@ impl Log {
             began: Instant::now(),
             events: Vec::with_capacity(if terse { 64 } else { 8_192 }),
             lives: Vec::new(),
-            life_of: BTreeMap::new(),
+            nodes: Vec::new(),
+            askers: BTreeMap::new(),
             jobs: jobs.to_vec(),
             job_of,
+            edited: vec![None; jobs.len()],
             answered: BTreeSet::new(),
             sinks: vec![0; jobs.len()],
             terse,
@@ -78,6 +87,9 @@ impl Log {
 
     pub(crate) fn note(&self, what: What) {
         let mut inner = self.inner();
+        if let What::Asked(ask) = what {
+            inner.askers.insert(ask.run, ask.life);
+        }
         let small = matches!(what, What::Asked(_) | What::Heard(..));
         if !(small && inner.terse) {
             inner.push(what);
@@ -85,11 +97,30 @@ impl Log {
     }
 
     /// Notes what the backend answered, unless it has said so before.
-    pub(crate) fn note_first(&self, run: RunId, token: u64, what: What) {
+    pub(crate) fn note_first(&self, ask: Ask, token: u64, what: What) {
         let mut inner = self.inner();
-        if inner.answered.insert((run, token)) {
+        if inner.answered.insert((ask.job, ask.run, token)) {
             inner.push(what);
         }
+    }
+
+    /// Notes that an operator has freed a lock. Without its mark a tick may be consumed again.
+    pub(crate) fn forced(&self, job: usize, mark: bool, held: bool) {
+        let mut inner = self.inner();
+        if mark {
+            inner.answered.retain(|&(of, _, token)| of != job || token != 0);
+        }
+        inner.push(What::Forced { job, mark, held });
+    }
+
+    /// Tells jobs with their other schedules from what they were.
+    pub(crate) fn edits(&self, edited: Vec<Option<Fingerprint>>) {
+        self.inner().edited = edited;
+    }
+
+    /// Whether that is the job's other schedule.
+    pub(crate) fn is_edited(&self, job: usize, fingerprint: Fingerprint) -> bool {
+        self.inner().edited.get(job).is_some_and(|edited| *edited == Some(fingerprint))
     }
 
     /// A handler writes to a sink that takes nothing under a token older than it has seen.
@@ -101,11 +132,12 @@ impl Log {
         inner.push(What::Worked(handler, taken));
     }
 
-    pub(crate) fn new_life(&self, name: &str) -> Life {
+    /// A node starts that is called so here, and bears that name.
+    pub(crate) fn new_life(&self, called: &str, name: &str) -> Life {
         let mut inner = self.inner();
         let life = inner.lives.len();
-        inner.lives.push(name.to_owned());
-        inner.life_of.insert(name.to_owned(), life);
+        inner.lives.push(called.to_owned());
+        inner.nodes.push(name.to_owned());
         life
     }
 
@@ -113,13 +145,14 @@ impl Log {
         self.inner().job_of.get(id.as_str()).copied().unwrap_or(usize::MAX)
     }
 
-    pub(crate) fn life(&self, node: &NodeId) -> Life {
-        self.inner().life_of.get(node.as_str()).copied().unwrap_or(usize::MAX)
+    /// Which node asked for a run: its name may be another's, too.
+    pub(crate) fn asker(&self, run: RunId) -> Life {
+        self.inner().askers.get(&run).copied().unwrap_or(usize::MAX)
     }
 
     pub(crate) fn handler(&self, run: &RunContext) -> Handler {
         Handler {
-            life: self.life(run.node()),
+            life: self.asker(run.run_id()),
             job: self.job(run.job()),
             run: run.run_id(),
             token: run.fencing_token().get(),
@@ -133,6 +166,7 @@ impl Log {
             start,
             events: std::mem::take(&mut inner.events),
             lives: inner.lives.clone(),
+            nodes: inner.nodes.clone(),
             seats,
             jobs: inner.jobs.clone(),
             left,

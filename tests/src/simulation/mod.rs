@@ -4,7 +4,8 @@
 //! time on one thread: the same seed gives the same log, to the byte. What goes wrong is drawn with
 //! it: clocks that are off, drift and are set; calls that are slow, lost, or answered to nobody;
 //! nodes that are cut off, freeze, die, are shut down; handlers that are long, fail, panic, block or
-//! do not heed; operators that run, remove and replace jobs.
+//! do not heed; operators that run, remove and replace jobs, roll out other schedules and free locks;
+//! backends without a clock, and records that are kept apart from locks.
 //!
 //! - [`Simulation`]: your own jobs on such a fleet, in a test of yours.
 //! - [`draw`] makes a [`Plan`] of a seed, [`play`] plays it, [`judge`] says what of the promise was
@@ -22,8 +23,7 @@
 //!
 //! The oracle knows nothing of the engine: it reads what nodes, handlers and backend did, the
 //! schedules, and the records at the end. What nobody can know it does not ask for: a node that
-//! died may have had a record in hand, and a tick whose skipping its node never heard of, because
-//! the reply was lost and another node moved the mark before it asked again, is recorded by nobody.
+//! died may have had a record in hand.
 
 mod action;
 mod acts;
@@ -39,22 +39,26 @@ mod oracle;
 mod outcome;
 mod plan;
 mod play;
+mod real;
+mod servers;
 mod shrink;
 mod stage;
+mod store;
 mod sweep;
 mod tap;
 mod timeline;
 mod when;
 
 pub use disturbance::{Disturbance, Planned};
-pub use draw::{Size, draw};
+pub use draw::{Size, draw, draw_real};
 pub use event::{Answered, Ask, End, Event, Handler, Life, What};
 pub use kit::Simulation;
 pub use log::{Left, Trace};
 pub use oracle::{Finding, Promise, judge};
 pub use outcome::Outcome;
-pub use plan::{JobPlan, Network, NodePlan, Plan, Work};
+pub use plan::{JobPlan, Network, NodePlan, Plan, StorePlan, Work};
 pub use play::play;
+pub use real::{Real, Route, Tally, Venue, endure, play_real, rehearse};
 pub use shrink::shrink;
 pub use sweep::{Failure, sweep};
 pub use when::When;

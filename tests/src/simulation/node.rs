@@ -1,15 +1,17 @@
 //! One node of a simulated fleet, and what can happen to it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tidelock::{Backend, ErrorKind, Job, Scheduler};
-use tidelock_memory::MemoryBackend;
+use tidelock::{Backend, Combined, ErrorKind, Scheduler};
 
 use super::disturbance::Disturbance;
 use super::event::{Life, What};
 use super::log::Log;
-use super::plan::Network;
+use super::plan::{Network, Plan};
+use super::real::Route;
+use super::stage::Program;
 use super::tap::Tap;
 use crate::{Chaos, Fault, Faults, NodeSpawner, Op};
 
@@ -18,7 +20,10 @@ use crate::{Chaos, Fault, Faults, NodeSpawner, Op};
 pub(crate) struct Way {
     pub(crate) life: Life,
     pub(crate) process: NodeSpawner,
-    faults: Faults<Tap<MemoryBackend>>,
+    faults: Faults<Tap<Arc<dyn Backend>>>,
+    route: Arc<dyn Route>,
+    cut: Arc<AtomicBool>,
+    apart: bool,
     network: Network,
     seed: u64,
     log: Log,
@@ -26,22 +31,29 @@ pub(crate) struct Way {
 
 impl Way {
     pub(crate) fn new(
-        backend: MemoryBackend,
+        (route, plan): (Arc<dyn Route>, &Plan),
         life: Life,
         log: &Log,
         network: Network,
         seed: u64,
     ) -> Self {
-        let faults = Faults::new(Tap::at_store(backend, life, log.clone()));
+        let tap = Tap::at_store(route.backend(), life, log.clone());
+        let faults = Faults::new(tap.learning(plan.real.is_some()));
         let process = NodeSpawner::new().linked(faults.link());
-        let way = Self { life, process, faults, network, seed, log: log.clone() };
+        let (cut, apart, log) = (Arc::default(), plan.store.apart, log.clone());
+        let way = Self { life, process, faults, route, cut, apart, network, seed, log };
         way.meets(network);
         way
     }
 
     /// The backend as the node sees it.
     pub(crate) fn backend(&self) -> Arc<dyn Backend> {
-        Arc::new(Tap::at_node(self.faults.clone(), self.life, self.log.clone()))
+        let (life, log, way) = (self.life, self.log.clone(), self.faults.clone());
+        if self.apart {
+            Arc::new(Tap::at_node(Combined::new(way.clone(), way), life, log))
+        } else {
+            Arc::new(Tap::at_node(way, life, log))
+        }
     }
 
     fn meets(&self, network: Network) {
@@ -62,6 +74,10 @@ impl Way {
 
     pub(crate) fn cut(&self, silent: bool) {
         self.log.note(What::Cut(self.life));
+        self.cut.store(true, Ordering::Relaxed);
+        if self.route.cut(silent) {
+            return;
+        }
         if silent {
             self.faults.link().cut_silently();
         } else {
@@ -70,8 +86,9 @@ impl Way {
     }
 
     pub(crate) fn heal(&self) {
-        if self.faults.link().is_cut() {
+        if self.cut.swap(false, Ordering::Relaxed) {
             self.log.note(What::Healed(self.life));
+            self.route.open();
             self.faults.link().heal();
         }
     }
@@ -84,19 +101,33 @@ impl Way {
     /// All answers come that late.
     fn slow(&self, by: Duration) {
         self.log.note(What::Slow(self.life));
+        if self.route.slow(by) {
+            return;
+        }
         Op::ALL.into_iter().for_each(|op| self.faults.always(op, Fault::DelayReply(by)));
     }
 
-    fn records_away(&self) {
+    fn lose_replies(&self, count: usize) {
+        self.log.note(What::LostReplies(self.life, count));
+        self.route.lose_replies(count);
+    }
+
+    fn records_away(&self, silent: bool) {
         self.log.note(What::RecordsAway(self.life));
         for op in [Op::Begin, Op::Finish, Op::Save] {
             self.faults.always(op, Fault::RefuseRecord);
         }
         self.faults.always(Op::List, Fault::Fail(ErrorKind::Unavailable));
+        if silent {
+            [Op::Save, Op::List].into_iter().for_each(|op| self.faults.always(op, Fault::Hang));
+        }
     }
 
     fn as_ever(&self) {
         self.log.note(What::AsEver(self.life));
+        if !self.cut.load(Ordering::Relaxed) {
+            self.route.open();
+        }
         self.meets(self.network);
     }
 
@@ -104,6 +135,7 @@ impl Way {
     pub(crate) fn calm(&self) {
         self.heal();
         self.process.thaw();
+        self.route.open();
         self.meets(Network { latency_ms: self.network.latency_ms.min(20), ..Network::default() });
     }
 }
@@ -124,12 +156,13 @@ impl Node {
         Self { scheduler: Some(scheduler), way, dropped: false, frozen: false, removed: Vec::new() }
     }
 
-    pub(crate) fn begin(&mut self, what: Disturbance, ids: &[String], jobs: &[Job]) {
+    pub(crate) fn begin(&mut self, what: Disturbance, ids: &[String], program: &Program) {
         let (life, log) = (self.way.life, self.way.log.clone());
         match (what, &self.scheduler) {
             (Disturbance::Cut { silent, .. }, _) => self.way.cut(silent),
             (Disturbance::Slow { by_ms, .. }, _) => self.way.slow(Duration::from_millis(by_ms)),
-            (Disturbance::RecordsAway { .. }, _) => self.way.records_away(),
+            (Disturbance::LostReplies { count, .. }, _) => self.way.lose_replies(count),
+            (Disturbance::RecordsAway { silent, .. }, _) => self.way.records_away(silent),
             (Disturbance::Freeze { .. }, _) if !self.frozen => {
                 self.frozen = true;
                 log.note(What::Frozen(life));
@@ -144,7 +177,8 @@ impl Node {
                 self.removed.push(job);
             }
             (Disturbance::Replace { job, .. }, Some(scheduler))
-                if !self.removed.contains(&job) && scheduler.replace(jobs[job].clone()).is_ok() =>
+                if !self.removed.contains(&job)
+                    && scheduler.replace(program.jobs[job].clone()).is_ok() =>
             {
                 log.note(What::Replaced(life, job));
             }
@@ -152,12 +186,12 @@ impl Node {
         }
     }
 
-    pub(crate) fn end(&mut self, what: Disturbance, jobs: &[Job]) {
+    pub(crate) fn end(&mut self, what: Disturbance, program: &Program) {
         match what {
             Disturbance::Cut { .. } => self.way.heal(),
             Disturbance::Slow { .. } | Disturbance::RecordsAway { .. } => self.way.as_ever(),
             Disturbance::Freeze { .. } => self.thaw(),
-            Disturbance::Remove { job, .. } => self.put_back(job, jobs),
+            Disturbance::Remove { job, .. } => self.put_back(job, program),
             _ => {}
         }
     }
@@ -169,21 +203,34 @@ impl Node {
         }
     }
 
-    fn put_back(&mut self, job: usize, jobs: &[Job]) {
+    fn put_back(&mut self, job: usize, program: &Program) {
         let Some(scheduler) = &self.scheduler else { return };
         let Some(at) = self.removed.iter().position(|removed| *removed == job) else { return };
         self.removed.swap_remove(at);
-        if scheduler.add(jobs[job].clone()).is_ok() {
+        if scheduler.add(program.jobs[job].clone()).is_ok() {
             self.way.log.note(What::Added(self.way.life, job));
+            if program.edited[job] {
+                self.way.log.note(What::Edited(self.way.life, job));
+            }
+        }
+    }
+
+    /// A job has its other schedule from now on.
+    pub(crate) fn edit(&mut self, job: usize, program: &Program) {
+        let Some(scheduler) = &self.scheduler else { return };
+        let replaced =
+            !self.removed.contains(&job) && scheduler.replace(program.jobs[job].clone()).is_ok();
+        if replaced {
+            self.way.log.note(What::Edited(self.way.life, job));
         }
     }
 
     /// Heals all that is wrong.
-    pub(crate) fn calm(&mut self, jobs: &[Job]) {
+    pub(crate) fn calm(&mut self, program: &Program) {
         self.thaw();
         self.way.calm();
         while let Some(&job) = self.removed.last() {
-            self.put_back(job, jobs);
+            self.put_back(job, program);
             if self.scheduler.is_none() {
                 return;
             }

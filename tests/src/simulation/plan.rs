@@ -3,9 +3,10 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use tidelock::Misfire;
+use tidelock::{Fingerprint, Misfire};
 
 use super::disturbance::Planned;
+use super::real::Real;
 use super::when::When;
 
 /// One run of a fleet. All times are milliseconds of true time since its start.
@@ -16,6 +17,8 @@ pub struct Plan {
     pub seed: u64,
     /// The true time at the start.
     pub start: Timestamp,
+    /// What they share.
+    pub store: StorePlan,
     /// The nodes.
     pub nodes: Vec<NodePlan>,
     /// The jobs, the same on all nodes.
@@ -30,10 +33,29 @@ pub struct Plan {
     pub heal_at: u64,
     /// When all nodes are shut down.
     pub end_at: u64,
+    /// What real servers in real time are like; `None`: simulated time, and a backend that is
+    /// looked into.
+    pub real: Option<Real>,
+}
+
+/// The backend of a fleet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StorePlan {
+    /// Whether it has a clock of its own.
+    pub clock: bool,
+    /// Whether locks are at one place and records at another.
+    pub apart: bool,
+}
+
+impl Default for StorePlan {
+    fn default() -> Self {
+        Self { clock: true, apart: false }
+    }
 }
 
 /// One place in the fleet; a node that dies is followed by another one there, with the same clock.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct NodePlan {
     /// When it starts first.
@@ -46,6 +68,10 @@ pub struct NodePlan {
     pub corrects: bool,
     /// How many runs it has at a time at most.
     pub max_running: Option<usize>,
+    /// The place whose name it bears: two nodes were set up with one name by mistake.
+    pub namesake: Option<usize>,
+    /// Whether those that follow it bear its name again, rather than one of their own.
+    pub keeps_name: bool,
     /// Its way to the backend.
     pub network: Network,
     /// Nothing is wrong with it but a small skew and latency: what liveness promises, it keeps.
@@ -82,6 +108,8 @@ pub struct JobPlan {
     pub id: String,
     /// Its schedule.
     pub when: When,
+    /// The one that it may get later, on one node after the other.
+    pub edited: Option<When>,
     /// Its lock's TTL, if not the default.
     pub ttl_ms: Option<u64>,
     /// Whether its lock is not renewed.
@@ -123,6 +151,19 @@ pub enum Work {
 }
 
 impl JobPlan {
+    /// What tells its other schedule from its first.
+    pub(crate) fn other_fingerprint(&self) -> Option<Fingerprint> {
+        let other = self.edited.as_ref()?.schedule().ok()?.fingerprint();
+        let first = self.when.schedule().ok()?.fingerprint();
+        (other != first).then_some(other)
+    }
+
+    /// The job with its other schedule, if it has one.
+    pub(crate) fn other(&self) -> Option<Self> {
+        let when = self.edited.clone()?;
+        Some(Self { when, edited: None, ..self.clone() })
+    }
+
     /// The TTL of its lock, as the engine works it out.
     pub fn lock_ttl_ms(&self) -> u64 {
         match (self.ttl_ms, self.fixed_lease, self.timeout_ms) {
@@ -132,6 +173,23 @@ impl JobPlan {
             }
             _ => 30_000,
         }
+    }
+}
+
+impl NodePlan {
+    /// The name of the node that is started as the `number`th in that place, counted from 0.
+    pub(crate) fn name(&self, seat: usize, number: u64) -> String {
+        let seat = self.namesake.unwrap_or(seat);
+        if self.keeps_name || number == 0 {
+            format!("n{seat}")
+        } else {
+            format!("n{seat}.{number}")
+        }
+    }
+
+    /// Whether its clock is never far from the true time, unless it is set.
+    pub(crate) fn keeps_time(&self) -> bool {
+        self.offset_ms.abs() <= 1_000
     }
 }
 
@@ -154,6 +212,10 @@ impl fmt::Display for Plan {
             seconds(self.end_at),
             self.blocking_ms
         )?;
+        if let Some(real) = &self.real {
+            writeln!(f, "{real:?}")?;
+        }
+        writeln!(f, "{:?}", self.store)?;
         for (seat, node) in self.nodes.iter().enumerate() {
             writeln!(f, "node n{seat}: {node:?}")?;
         }

@@ -4,7 +4,7 @@ use tidelock::Job;
 
 use super::handler;
 use super::log::{Log, Trace};
-use super::plan::Plan;
+use super::plan::{JobPlan, Plan};
 use super::stage::Stage;
 
 /// Plays a plan, in paused time on this thread: the same plan gives the same trace, to the byte.
@@ -24,7 +24,14 @@ pub fn play(plan: &Plan) -> Trace {
             .map(|job| handler::job(job, &log))
             .collect::<Result<_, _>>()
             .expect("a plan of jobs that can be registered");
-        Stage::new(plan, &jobs, &ids, log).play().await
+        let others: Vec<Option<Job>> = plan
+            .jobs
+            .iter()
+            .map(|job| job.other().map(|other| handler::job(&other, &log)).transpose())
+            .collect::<Result<_, _>>()
+            .expect("a plan of jobs that can be registered");
+        log.edits(plan.jobs.iter().map(JobPlan::other_fingerprint).collect());
+        Stage::new(plan, &jobs, &ids, log).with_others(others).play().await
     })
 }
 

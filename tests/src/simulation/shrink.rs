@@ -32,9 +32,10 @@ impl Shrinking {
         let mut better = self.drop_disturbances();
         better |= self.each(|plan| plan.nodes.len(), without_node);
         better |= self.each(|plan| plan.jobs.len(), without_job);
+        better |= self.each(|_| 2, plainer_store);
         better |= self.each(|_| 4, shorter);
-        better |= self.each(|plan| plan.nodes.len() * 8, simpler_node);
-        better |= self.each(|plan| plan.jobs.len() * 10, simpler_job);
+        better |= self.each(|plan| plan.nodes.len() * 9, simpler_node);
+        better |= self.each(|plan| plan.jobs.len() * 11, simpler_job);
         better |= self.each(|plan| plan.disturbances.len(), shorter_disturbance);
         better && self.tries > 0
     }
@@ -113,6 +114,9 @@ fn without_node(plan: &Plan, node: usize) -> Option<Plan> {
         return None;
     }
     plan.nodes.remove(node);
+    for other in &mut plan.nodes {
+        other.namesake = other.namesake.and_then(behind(node));
+    }
     renumber(&mut plan, behind(node), Some);
     Some(plan)
 }
@@ -141,11 +145,21 @@ fn shorter(plan: &Plan, part: usize) -> Option<Plan> {
     Some(plan)
 }
 
+fn plainer_store(plan: &Plan, part: usize) -> Option<Plan> {
+    let mut plan = plan.clone();
+    if part == 0 {
+        plan.store.clock = true
+    } else {
+        plan.store.apart = false
+    };
+    Some(plan)
+}
+
 fn simpler_node(plan: &Plan, at: usize) -> Option<Plan> {
     let mut plan = plan.clone();
-    let node = &mut plan.nodes[at / 8];
+    let node = &mut plan.nodes[at / 9];
     let network = &mut node.network;
-    match at % 8 {
+    match at % 9 {
         0 => *network = Network::default(),
         1 => *network = Network { latency_ms: network.latency_ms, ..Network::default() },
         2 => (network.fail, network.lose_request) = (0, 0),
@@ -153,6 +167,7 @@ fn simpler_node(plan: &Plan, at: usize) -> Option<Plan> {
         4 => node.drift_ppm = 0,
         5 => node.offset_ms = 0,
         6 => (node.max_running, node.corrects) = (None, false),
+        7 => (node.namesake, node.keeps_name) = (None, false),
         _ => node.joins_at = 0,
     }
     Some(plan)
@@ -160,8 +175,8 @@ fn simpler_node(plan: &Plan, at: usize) -> Option<Plan> {
 
 fn simpler_job(plan: &Plan, at: usize) -> Option<Plan> {
     let mut plan = plan.clone();
-    let job: &mut JobPlan = &mut plan.jobs[at / 10];
-    match at % 10 {
+    let job: &mut JobPlan = &mut plan.jobs[at / 11];
+    match at % 11 {
         0 => job.work = vec![Work::Quick],
         1 if job.work.len() > 1 => job.work.truncate(1),
         2 if job.work.len() > 1 => drop(job.work.remove(0)),
@@ -172,6 +187,7 @@ fn simpler_job(plan: &Plan, at: usize) -> Option<Plan> {
         7 => job.blocking = false,
         8 => job.misfire = tidelock::Misfire::Once,
         9 => job.fixed_lease = false,
+        10 => job.edited = None,
         _ => return None,
     }
     // A lease that is not renewed needs an end.

@@ -1,16 +1,20 @@
 //! Where a plan is played: the true time, the backend, and the nodes.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
-use tidelock::{Clock, Job, JobId, LockBackend, LockKey, Scheduler, TestClock};
-use tidelock_memory::MemoryBackend;
+use tidelock::{Clear, Clock, Job, JobId, LockBackend, LockKey, Release, Scheduler, TestClock};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::action::{Action, actions};
+use super::disturbance::Disturbance;
 use super::log::{Left, Log, Trace};
 use super::node::{Node, Way};
 use super::plan::Plan;
+use super::real::Venue;
+use super::store::Store;
 use super::when::signed_ms;
 
 /// How long the last shutdown may take.
@@ -19,12 +23,15 @@ const LAST_DEADLINE: Duration = Duration::from_secs(120);
 /// One run of a fleet.
 pub(crate) struct Stage<'a> {
     pub(super) plan: &'a Plan,
-    pub(super) jobs: &'a [Job],
+    /// The jobs with their other schedules, where they have one.
+    others: Vec<Option<Job>>,
+    /// Those that have it somewhere.
+    edited: BTreeSet<usize>,
     pub(super) ids: &'a [String],
     pub(super) log: Log,
     pub(super) begun: Instant,
     pub(super) clock: TestClock,
-    pub(super) backend: MemoryBackend,
+    pub(super) venue: Arc<dyn Venue>,
     pub(super) seats: Vec<Seat>,
     /// The place of each life.
     pub(super) lives: Vec<usize>,
@@ -33,40 +40,55 @@ pub(crate) struct Stage<'a> {
     pub(super) ending: Vec<JoinHandle<()>>,
     /// Manual runs that are waited for.
     pub(super) asking: Vec<JoinHandle<()>>,
+    /// Servers that are away, and whether they were killed.
+    pub(super) away: BTreeMap<usize, bool>,
+    /// What is being done to servers: one thing after the other.
+    pub(super) serving: Option<JoinHandle<()>>,
     /// Whether the nodes are listened to, for handlers that note nothing themselves.
     pub(super) listens: bool,
 }
 
 pub(super) struct Seat {
+    pub(super) program: Program,
     pub(super) clock: TestClock,
     pub(super) node: Option<Node>,
     pub(super) lives: u64,
 }
 
+/// The jobs as one place in the fleet has them.
+#[derive(Clone)]
+pub(crate) struct Program {
+    pub(super) jobs: Vec<Job>,
+    /// Which of them have their other schedule.
+    pub(super) edited: Vec<bool>,
+}
+
 impl<'a> Stage<'a> {
     pub(crate) fn new(plan: &'a Plan, jobs: &'a [Job], ids: &'a [String], log: Log) -> Self {
         let clock = TestClock::new(plan.start);
+        let program = Program { jobs: jobs.to_vec(), edited: vec![false; jobs.len()] };
         let seat = |node: &super::plan::NodePlan| Seat {
+            program: program.clone(),
             clock: clock.drifting(node.drift_ppm).skewed(signed_ms(node.offset_ms)),
             node: None,
             lives: 0,
         };
         Self {
             plan,
-            jobs,
+            others: vec![None; jobs.len()],
+            edited: BTreeSet::new(),
             ids,
             log,
             begun: Instant::now(),
             seats: plan.nodes.iter().map(seat).collect(),
-            backend: MemoryBackend::new()
-                .keep(usize::MAX)
-                .max_age(Duration::MAX)
-                .with_clock(clock.clone()),
+            venue: Arc::new(Store::new(plan.store, &clock)),
             clock,
             lives: Vec::new(),
             leaving: Vec::new(),
             ending: Vec::new(),
             asking: Vec::new(),
+            away: BTreeMap::new(),
+            serving: None,
             listens: false,
         }
     }
@@ -74,6 +96,46 @@ impl<'a> Stage<'a> {
     /// The same, with what the nodes tell of their runs in the log.
     pub(crate) fn listening(self) -> Self {
         Self { listens: true, ..self }
+    }
+
+    /// The same, elsewhere.
+    pub(crate) fn at(self, venue: Arc<dyn Venue>) -> Self {
+        Self { venue, ..self }
+    }
+
+    /// The same, with the other schedules that jobs may get.
+    pub(crate) fn with_others(self, others: Vec<Option<Job>>) -> Self {
+        Self { others, ..self }
+    }
+
+    /// Gives a job its other schedule in one place.
+    pub(super) fn edit(&mut self, seat: usize, job: usize) {
+        let Some(Some(other)) = self.others.get(job) else { return };
+        self.edited.insert(job);
+        let Seat { program, node, .. } = &mut self.seats[seat];
+        if std::mem::replace(&mut program.edited[job], true) {
+            return;
+        }
+        program.jobs[job] = other.clone();
+        if let Some(node) = node {
+            node.edit(job, program);
+        }
+    }
+
+    /// What some places have, all have in the end.
+    pub(super) fn edit_everywhere(&mut self) {
+        for job in self.edited.clone() {
+            (0..self.seats.len()).for_each(|seat| self.edit(seat, job));
+        }
+    }
+
+    /// Frees a lock as an operator does.
+    async fn force(&self, job: usize, mark: bool) {
+        let Ok(id) = JobId::new(&self.ids[job]) else { return };
+        let clear = if mark { Clear::LockAndMark } else { Clear::Lock };
+        let freed = self.venue.reader().force_release(&LockKey::of(&id), clear).await;
+        let held = freed.is_ok_and(|answer| answer.value == Release::Released);
+        self.log.forced(job, mark, held);
     }
 
     /// Plays the plan to its end.
@@ -95,22 +157,24 @@ impl<'a> Stage<'a> {
         }
         // Locks of nodes that have died go by themselves.
         let longest = self.plan.jobs.iter().map(super::plan::JobPlan::lock_ttl_ms).max();
-        sleep(Duration::from_millis(longest.unwrap_or(30_000) + 1_000)).await;
+        let lasting = self.plan.real.map_or(1, |real| real.lasting);
+        sleep(Duration::from_millis(longest.unwrap_or(30_000) * lasting + 1_000)).await;
         let left = self.left().await;
         self.log.into_trace(self.plan.start, self.lives, left)
     }
 
     /// What the backend has of each job.
     async fn left(&self) -> Vec<Left> {
-        let reader = Scheduler::builder(self.backend.clone()).clock(self.clock.clone()).seed(0);
+        let backend = self.venue.reader();
+        let reader = Scheduler::builder(backend.clone()).clock(self.clock.clone()).seed(0);
         let Ok(reader) = reader.start().await else {
             return Vec::new();
         };
         let mut left = Vec::new();
         for id in self.ids {
-            let records = reader.history(id, usize::MAX).await.unwrap_or_default();
+            let records = reader.history(id, self.most()).await.unwrap_or_default();
             let state = match JobId::new(id) {
-                Ok(id) => self.backend.inspect(&LockKey::of(&id)).await.ok(),
+                Ok(id) => backend.inspect(&LockKey::of(&id)).await.ok(),
                 Err(_) => None,
             };
             left.push(Left {
@@ -121,9 +185,15 @@ impl<'a> Stage<'a> {
         left
     }
 
+    /// How many records are read of a job: all, or as many as a real server is asked for at a time.
+    fn most(&self) -> usize {
+        if self.plan.real.is_some() { 20_000 } else { usize::MAX }
+    }
+
     async fn act(&mut self, action: Action) {
         match action {
             Action::Join(seat) => self.join(seat).await,
+            Action::Begin(Disturbance::Force { job, mark }) => self.force(job, mark).await,
             Action::Begin(what) => self.begin(what),
             Action::End(what) => self.end(what).await,
             Action::SetClocksRight => {

@@ -10,6 +10,7 @@ use tidelock::{
 
 use super::event::{Answered, Ask, Life, What};
 use super::log::Log;
+use super::real::moved;
 
 /// Where a tap is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,23 +28,32 @@ pub(crate) struct Tap<B> {
     end: End,
     life: Life,
     log: Log,
+    /// Whether nothing is known of the backend but what it answers.
+    learns: bool,
 }
 
 impl<B> Tap<B> {
     pub(crate) fn at_store(inner: B, life: Life, log: Log) -> Self {
-        Self { inner, end: End::Store, life, log }
+        Self { inner, end: End::Store, life, log, learns: false }
     }
 
     pub(crate) fn at_node(inner: B, life: Life, log: Log) -> Self {
-        Self { inner, end: End::Node, life, log }
+        Self { inner, end: End::Node, life, log, learns: false }
+    }
+
+    /// The same, which notes too what answers tell of others.
+    pub(crate) fn learning(self, learns: bool) -> Self {
+        Self { learns, ..self }
     }
 
     fn ask(&self, request: &AcquireRequest) -> Ask {
+        let job = self.log.job(request.key.job());
         Ask {
             life: self.life,
-            job: self.log.job(request.key.job()),
+            job,
             run: request.run_id,
             tick: request.occurrence,
+            edited: self.log.is_edited(job, request.fingerprint),
         }
     }
 
@@ -60,13 +70,22 @@ impl<B> Tap<B> {
             (End::Store, Some(Acquisition::Granted(grant))) => {
                 let (token, previous) = (grant.lease.token.get(), grant.previous);
                 let previous = previous.map(|mark| mark.occurrence);
-                self.log.note_first(ask.run, token, What::Granted { ask, token, previous });
+                self.log.note_first(ask, token, What::Granted { ask, token, previous });
             }
             (End::Store, Some(Acquisition::Consumed(consumed))) => {
                 let previous = consumed.previous.map(|mark| mark.occurrence);
                 let (reason, blocked_by) = (consumed.reason, consumed.blocked_by);
                 let what = What::Consumed { ask, reason, blocked_by, previous };
-                self.log.note_first(ask.run, 0, what);
+                self.log.note_first(ask, 0, what);
+            }
+            // Who is told that another has the tick is told what the other may not have heard.
+            (End::Store, Some(Acquisition::AlreadyTaken(taken))) if self.learns => {
+                let mark = &taken.mark;
+                let (life, run) = (self.log.asker(mark.run_id), mark.run_id);
+                let ask = Ask { life, run, tick: Some(mark.point.occurrence), ..ask };
+                let what = moved(mark, ask);
+                let token = if let What::Granted { token, .. } = what { token } else { 0 };
+                self.log.note_first(ask, token, what);
             }
             (End::Store, _) => {}
         }

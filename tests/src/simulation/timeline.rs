@@ -65,7 +65,9 @@ impl Event {
             None => "none".to_owned(),
         };
         let ask = |a: &Ask| {
-            format!("{} {} tick {} run {}", name(&a.life), id(&a.job), tick(&a.tick), Short(a.run))
+            let edited = if a.edited { "*" } else { "" };
+            let (life, job) = (name(&a.life), id(&a.job));
+            format!("{life} {job}{edited} tick {} run {}", tick(&a.tick), Short(a.run))
         };
         let handler = |h: &Handler| {
             let (life, job) = (name(&h.life), id(&h.job));
@@ -87,12 +89,27 @@ impl Event {
             What::Healed(life) => format!("{} reaches the backend", name(life)),
             What::RecordsAway(life) => format!("{}: no records are taken", name(life)),
             What::Slow(life) => format!("{}: answers come late", name(life)),
+            What::LostReplies(life, count) => {
+                format!("{}: the next {count} replies are lost", name(life))
+            }
+            What::ServerAway(member, dies) => {
+                format!("server {member} {}", if *dies { "is killed" } else { "stands still" })
+            }
+            What::ServerBack(member) => format!("server {member} is back"),
+            What::Stalled(us) => format!("nothing went on for {} ms", us / 1_000),
             What::AsEver(life) => format!("{}: all comes as ever", name(life)),
             What::Stepped(seat, by) => format!("the clock of n{seat} is set by {by} ms"),
             What::Calm => "all is healed".to_owned(),
             What::Added(life, job) => format!("{} {} added", name(life), id(job)),
             What::Removed(life, job) => format!("{} {} removed", name(life), id(job)),
             What::Replaced(life, job) => format!("{} {} replaced", name(life), id(job)),
+            What::Edited(life, job) => format!("{} {} has its other schedule", name(life), id(job)),
+            What::Forced { job, mark, held } => format!(
+                "    FORCED {}{}{}",
+                id(job),
+                if *held { ", which was held" } else { "" },
+                if *mark { ", and its mark is gone" } else { "" }
+            ),
             What::RunNow(life, job) => format!("{} {} is to run now", name(life), id(job)),
             What::Asked(a) => format!("{} asked", ask(a)),
             What::Heard(a, answer) => format!("{} hears {answer:?}", ask(a)),

@@ -3,14 +3,17 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tidelock::{
-    BackendError, Combined, Job, Occurrences, Record, RecordQuery, RecordStore, RunState, Schedule,
+    AcquireRequest, BackendError, Combined, ErrorKind, Fingerprint, Holder, Job, JobId,
+    LockBackend, LockKey, NodeId, Occurrences, Record, RecordQuery, RecordStore, RunId, RunState,
+    Schedule,
 };
+use tidelock_memory::MemoryBackend;
 use tidelock_tests::{Fault, Faults, NodeSpawner, Op};
 use tokio::time::sleep;
 
 use crate::fleet::{Diary, Fleet, job, ms, secs};
 use crate::ledger::until;
-use crate::node::{lock, states};
+use crate::node::{lock, noting, states};
 
 #[tokio::test(start_paused = true)]
 async fn a_manual_run_granted_unheard_leaves_no_lock_at_a_shutdown() {
@@ -81,4 +84,35 @@ async fn records_whose_store_panics_hold_up_no_run() {
     assert_eq!(diary.count("end"), 3);
     assert_eq!(lock(&fleet, "j").await.held, None);
     let _ = node.shutdown(secs(1)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_named_to_a_grant_that_was_heard_of_too_late_is_closed_all_the_same() {
+    let (fleet, diary, ttl) = (Fleet::new(), Diary::default(), secs(1));
+    let records = MemoryBackend::new();
+    // A node dies between its grant and its record.
+    let (dead, id) = (NodeId::new("dead").unwrap(), JobId::new("j").unwrap());
+    let (key, holder) = (LockKey::of(&id), Holder::new(&dead, 1));
+    let (run, none) = (RunId::new(1), Fingerprint::new(0));
+    let request = AcquireRequest::new(key, holder, run, dead, None, none, ttl);
+    assert!(fleet.backend.acquire(&request).await.is_ok());
+    // The next grant names its run, to a node that hears of it when the lock has gone.
+    let way = Faults::new(fleet.backend.clone());
+    let both = Combined::new(way.clone(), records.clone());
+    let node = fleet.node_over(both, fleet.clock.clone(), "a");
+    until(&fleet, "2026-01-01T12:00:30Z").await;
+    let minutely = noting(Job::new("j").cron("* * * * *").unwrap().lock_ttl(ttl), ms(10), &diary);
+    let node = node.job(minutely).unwrap().start().await.unwrap();
+    way.next(Op::Acquire, Fault::LoseReply);
+    way.always(Op::Acquire, Fault::Fail(ErrorKind::Unavailable));
+    until(&fleet, "2026-01-01T12:01:02Z").await;
+    way.clear();
+    until(&fleet, "2026-01-01T12:01:30Z").await;
+    assert_eq!(node.shutdown(secs(10)).await.unsaved_records, 0);
+    let stored = records.list(&RecordQuery::newest(id, 10)).await.unwrap();
+    let state = |run: &Record| (run.node.to_string(), run.state);
+    let mut states: Vec<_> = stored.iter().map(state).collect();
+    states.sort_by(|a, b| a.0.cmp(&b.0));
+    let expected = [("a".to_owned(), RunState::LockLost), ("dead".to_owned(), RunState::Abandoned)];
+    assert_eq!(states, expected, "{stored:#?}");
 }

@@ -48,6 +48,22 @@ fn a_bad_hour_is_told_of() {
 }
 
 #[test]
+fn two_nodes_of_one_name_over_locks_without_a_clock_and_records_apart() {
+    let often = Job::new("often").cron("* * * * *").unwrap().run(|_| sleep(MINUTE / 2));
+    let outcome = Simulation::new([often])
+        .nodes(2)
+        .same_name(1, 0)
+        .skew(1, SignedDuration::from_millis(-1_800))
+        .without_backend_clock()
+        .records_apart()
+        .records_away(0, 10 * MINUTE, 10 * MINUTE)
+        .run_for(60 * MINUTE);
+    outcome.assert_once_per_tick().assert_no_overlap().assert_nothing_silent();
+    outcome.assert_every_tick_ran().assert_all_succeeded();
+    assert!((59..=60).contains(&outcome.runs("often").len()), "{:?}", outcome.records("often"));
+}
+
+#[test]
 #[should_panic(expected = "ticks did not run")]
 fn a_job_that_takes_longer_than_its_period_is_found() {
     let slow = Job::new("slow").cron("* * * * *").unwrap().run(|_| sleep(2 * MINUTE));

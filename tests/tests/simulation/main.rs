@@ -3,5 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod determinism;
+mod doctored;
+mod drawn;
 mod kit;
+mod rehearsals;
 mod seeds;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tidelock::{
     AcquireRequest, Acquisition, Answer, BackendError, Clear, FencingToken, Grant, Lease,
-    LockBackend, LockKey, LockState, Record, RecordQuery, RecordStore, Release, Renewal,
+    LockBackend, LockKey, LockState, Record, RecordQuery, RecordStore, Release, Renewal, Untold,
 };
 
 use crate::stranger::{StrangersLocks, unpoisoned};

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use tidelock::{
     AcquireRequest, Acquisition, Answer, BackendError, Clear, Consumed, FencingToken, Grant,
     HeldBy, IfHeld, Intent, JobId, Lease, LockBackend, LockKey, LockState, Mark, Moved, OpenRun,
-    Record, RecordQuery, RecordStore, Release, Renewal, SkipReason, Taken,
+    Record, RecordQuery, RecordStore, Release, Renewal, SkipReason, Taken, Untold,
 };
 use tokio::time::Instant;
 

@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 
 use tokio::time::Instant;
 
-use super::life::{Life, Verdict};
-use crate::Clock;
+use super::Run;
+use super::life::Verdict;
 use crate::engine::events::chain;
 use crate::engine::shield::shield;
 use crate::job::{Answering, AnyError};
@@ -41,8 +41,7 @@ pub(super) struct Guard {
     handler: Option<Answering>,
     /// The code behind it cannot be stopped by dropping it: it is waited for whatever happens.
     unstoppable: bool,
-    life: Arc<Life>,
-    clock: Arc<dyn Clock>,
+    run: Arc<Run>,
 }
 
 impl Guard {
@@ -50,10 +49,9 @@ impl Guard {
     pub(super) fn new(
         begin: Box<dyn FnOnce() -> Answering + Send>,
         unstoppable: bool,
-        life: Arc<Life>,
-        clock: Arc<dyn Clock>,
+        run: Arc<Run>,
     ) -> Self {
-        Self { begin: Some(begin), handler: None, unstoppable, life, clock }
+        Self { begin: Some(begin), handler: None, unstoppable, run }
     }
 
     /// Drops what is left of the handler, which may panic.
@@ -70,13 +68,15 @@ impl Future for Guard {
     type Output = Ended;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {
-        self.life.wakes(context.waker());
+        let (core, life) = (&self.run.core, &self.run.life);
+        life.wakes(context.waker());
         let begun = self.begin.is_none();
         if !(self.unstoppable && begun) {
-            match self.life.verdict(Instant::now(), self.clock.now()) {
+            match life.verdict(Instant::now(), core.clock.now()) {
                 Verdict::Alive => {}
                 Verdict::Suspect => {
-                    self.life.renew_now.notify_one();
+                    life.renew_now.notify_one();
+                    core.unwatched.watch_now(&self.run);
                     return Poll::Pending;
                 }
                 Verdict::Drop | Verdict::Dead => return self.put_away(Ended::Dropped),

@@ -1,6 +1,6 @@
 //! How long a lease lives, as far as its holder can prove.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -32,6 +32,13 @@ pub(super) struct Life {
     state: Mutex<State>,
     /// The handler's task asks the watchdog for a renewal at once.
     pub(super) renew_now: Notify,
+    /// Set when a watchdog is on its way.
+    watching: OnceLock<Watching>,
+}
+
+/// What the run's task and its watchdog tell each other.
+#[derive(Debug, Default)]
+pub(super) struct Watching {
     /// The run is over: no more renewals.
     pub(super) stop: CancellationToken,
     /// The watchdog has ended.
@@ -52,13 +59,12 @@ struct State {
 impl Life {
     pub(super) fn new(ttl: Duration, sent: Instant, sent_wall: Timestamp) -> Self {
         let state = State { sent, sent_wall, lost: false, drop: false, closed: false, waker: None };
-        Self {
-            ttl,
-            state: Mutex::new(state),
-            renew_now: Notify::new(),
-            stop: CancellationToken::new(),
-            stopped: CancellationToken::new(),
-        }
+        Self { ttl, state: Mutex::new(state), renew_now: Notify::new(), watching: OnceLock::new() }
+    }
+
+    /// A watchdog is on its way, or at work.
+    pub(super) fn watch(&self) -> &Watching {
+        self.watching.get_or_init(Watching::default)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

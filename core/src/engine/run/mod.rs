@@ -2,6 +2,7 @@
 
 mod guard;
 mod life;
+mod unwatched;
 mod watchdog;
 
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use tracing::Instrument;
 
 use self::guard::{Ended, Guard};
 use self::life::{Life, Verdict};
-use self::watchdog::Watchdog;
+pub(crate) use self::unwatched::Unwatched;
 use super::Core;
 use super::backoff::Backoff;
 use super::ending::Ending;
@@ -40,6 +41,7 @@ pub(crate) struct Granted {
 }
 
 /// A run that goes on: what its task and its watchdog share.
+#[derive(Debug)]
 struct Run {
     core: Arc<Core>,
     job: Arc<Definition>,
@@ -47,7 +49,10 @@ struct Run {
     /// As it was stored when the run was granted.
     record: Record,
     sent: Instant,
-    life: Arc<Life>,
+    begun: Instant,
+    /// From when on there may be something to do for it.
+    watched_from: Instant,
+    life: Life,
     cancellation: Cancellation,
 }
 
@@ -62,8 +67,9 @@ impl Core {
         ending: Ending,
     ) {
         record.token = Some(lease.token);
-        let life = Arc::new(Life::new(job.ttl, granted.sent, granted.sent_wall));
-        let refused = if Instant::now() >= life.drop_at() {
+        let life = Life::new(job.ttl, granted.sent, granted.sent_wall);
+        let begun = Instant::now();
+        let refused = if begun >= life.drop_at() {
             Some((RunState::LockLost, "the grant was heard of past its deadline"))
         } else if self.closing.is_cancelled() {
             Some((RunState::Cancelled, "granted during a shutdown, after its deadline"))
@@ -83,7 +89,10 @@ impl Core {
         drop(ending);
         let cancellation = Cancellation::default();
         let Granted { sent, place, .. } = granted;
-        let run = Run { core: self.clone(), job, lease, record, sent, life, cancellation };
+        let (core, watched_from) = (self.clone(), begun);
+        let mut run =
+            Run { core, job, lease, record, sent, begun, watched_from, life, cancellation };
+        run.watched_from = run.watched_from();
         Arc::new(run).execute(place).await;
     }
 
@@ -171,10 +180,11 @@ impl Run {
             "run", job = %job.id, run = %run_id, node = %core.node,
             occurrence = occurrence.map(tracing::field::display)
         );
-        core.spawn(Watchdog::new(self.clone(), Instant::now()).watch());
-        // A task that was just spawned may be tied to this worker until the next await: beside a
-        // handler that does not yield, the watchdog would never begin.
-        yield_now().await;
+        if core.unwatched.enter(&self) {
+            // A task that was just woken may be tied to this worker until the next await: beside a
+            // handler that does not yield, the watchdog would never begin.
+            yield_now().await;
+        }
 
         let context = self.context();
         let ended = self.guarded(context.clone()).instrument(span.clone()).await;
@@ -182,8 +192,10 @@ impl Run {
         let verdict = self.life.verdict(Instant::now(), core.clock.now());
         drop(place);
         // No renewal may come behind the release.
-        self.life.stop.cancel();
-        self.life.stopped.cancelled().await;
+        if !core.unwatched.leave(&self) {
+            self.life.watch().stop.cancel();
+            self.life.watch().stopped.cancelled().await;
+        }
 
         if !self.life.is_closed() {
             let done = self.done(verdict, ended, context.take_note());
@@ -195,26 +207,39 @@ impl Run {
         core.live.leave(run_id);
     }
 
+    /// When its lock is renewed first, if it is at all.
+    fn first_renewal(&self) -> Option<Instant> {
+        self.job.renewed.then(|| self.sent + self.job.ttl / 3)
+    }
+
+    fn timeout_at(&self) -> Option<Instant> {
+        self.job.timeout.map(|timeout| self.begun + timeout)
+    }
+
+    fn watched_from(&self) -> Instant {
+        let lease = self.first_renewal().unwrap_or_else(|| self.life.cancel_at());
+        self.timeout_at().map_or(lease, |timeout| timeout.min(lease))
+    }
+
     fn context(&self) -> RunContext {
         let backend = self.core.backend.clone();
         RunContext::new(&self.record, self.lease.token, self.cancellation.clone(), backend)
     }
 
-    fn guarded(&self, context: RunContext) -> Guard {
-        let (life, clock) = (self.life.clone(), self.core.clock.clone());
+    fn guarded(self: &Arc<Self>, context: RunContext) -> Guard {
         let begin: Box<dyn FnOnce() -> Answering + Send> = match &self.job.handler {
             Handler::Async(handler) => {
                 let handler = handler.clone();
                 Box::new(move || handler(context))
             }
             Handler::Blocking(handler) => {
-                let (handler, life) = (handler.clone(), life.clone());
-                let (clock, spawner) = (clock.clone(), self.core.spawner.clone());
+                let (handler, run) = (handler.clone(), self.clone());
+                let spawner = self.core.spawner.clone();
                 Box::new(move || {
                     let (sender, receiver) = oneshot::channel();
                     spawner.spawn_blocking(Box::new(move || {
                         // It may have waited long for its thread.
-                        let verdict = life.verdict(Instant::now(), clock.now());
+                        let verdict = run.life.verdict(Instant::now(), run.core.clock.now());
                         let over = matches!(verdict, Verdict::Dead | Verdict::Drop);
                         let result =
                             if over { Ok(Ok(())) } else { shield(move || handler(context)) };
@@ -232,7 +257,7 @@ impl Run {
                 })
             }
         };
-        Guard::new(begin, self.job.handler.is_blocking(), life, clock)
+        Guard::new(begin, self.job.handler.is_blocking(), self.clone())
     }
 
     /// The final record.

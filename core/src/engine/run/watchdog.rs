@@ -9,7 +9,6 @@ use tokio::select;
 use tokio::time::{Instant, sleep_until};
 
 use super::Run;
-use super::life::Life;
 use crate::engine::backoff::Backoff;
 use crate::engine::events::EventKind;
 use crate::{BackendError, CancelReason, Renewal, RunState};
@@ -30,7 +29,6 @@ type Asking = Pin<Box<dyn Future<Output = Result<Settled, BackendError>> + Send>
 /// is watched all the same.
 pub(super) struct Watchdog {
     run: Arc<Run>,
-    life: Arc<Life>,
     _tells_stopped: TellsStopped,
     asking: Option<(Instant, jiff::Timestamp, Asking)>,
     next_renewal: Option<Instant>,
@@ -42,26 +40,23 @@ pub(super) struct Watchdog {
 }
 
 /// Tells the run's task that the watchdog has ended, even when it was dropped.
-struct TellsStopped(Arc<Life>);
+struct TellsStopped(Arc<Run>);
 
 impl Drop for TellsStopped {
     fn drop(&mut self) {
-        self.0.stopped.cancel();
+        self.0.life.watch().stopped.cancel();
     }
 }
 
 impl Watchdog {
-    pub(super) fn new(run: Arc<Run>, begun: Instant) -> Self {
-        let (job, life) = (&run.job, run.life.clone());
-        let timeout_at = job.timeout.map(|timeout| begun + timeout);
-        let next_renewal = job.renewed.then(|| run.sent + job.ttl / 3);
+    pub(super) fn new(run: Arc<Run>) -> Self {
+        let job = &run.job;
         Self {
-            _tells_stopped: TellsStopped(life.clone()),
-            life,
+            _tells_stopped: TellsStopped(run.clone()),
             asking: None,
-            next_renewal,
+            next_renewal: run.first_renewal(),
             backoff: Backoff::new(job.ttl / 60, job.ttl / 15),
-            timeout_at,
+            timeout_at: run.timeout_at(),
             grace_until: None,
             overdue_at: None,
             run,
@@ -69,8 +64,7 @@ impl Watchdog {
     }
 
     pub(super) async fn watch(mut self) {
-        let life = self.life.clone();
-        let cancellation = self.run.cancellation.clone();
+        let run = self.run.clone();
         loop {
             let wake = self.step(Instant::now()).await;
             let told = self.grace_until.is_some();
@@ -78,10 +72,10 @@ impl Watchdog {
             let idle = asking.is_none();
             select! {
                 biased;
-                () = life.stop.cancelled() => return,
+                () = run.life.watch().stop.cancelled() => return,
                 result = answer(asking) => self.settled(result),
-                () = life.renew_now.notified(), if idle => self.ask(),
-                _ = cancellation.cancelled(), if !told => {}
+                () = run.life.renew_now.notified(), if idle => self.ask(),
+                _ = run.cancellation.cancelled(), if !told => {}
                 () = sleep_until(wake) => {}
             }
         }
@@ -95,20 +89,21 @@ impl Watchdog {
             self.timeout_at = None;
             cancellation.cancel(CancelReason::Timeout);
         }
-        let lost = self.life.is_lost();
-        if !lost && now >= self.life.cancel_at() {
+        let lost = self.run.life.is_lost();
+        if !lost && now >= self.run.life.cancel_at() {
             cancellation.cancel(CancelReason::LockLost);
         }
-        if !lost && now >= self.life.drop_at() {
+        if !lost && now >= self.run.life.drop_at() {
             self.lost();
         }
         if let (Some(reason), None) = (cancellation.reason(), self.grace_until) {
             // What may lose its lock has until then, whatever its grace.
             let lock_lost = reason == CancelReason::LockLost;
-            self.grace_until = Some(if lock_lost { self.life.drop_at() } else { now + job.grace });
+            self.grace_until =
+                Some(if lock_lost { self.run.life.drop_at() } else { now + job.grace });
         }
         if self.grace_until.is_some_and(|at| now >= at) && self.overdue_at.is_none() {
-            self.life.drop_handler();
+            self.run.life.drop_handler();
             self.overdue_at = Some(now + OVERDUE);
         }
         if self.overdue_at.is_some_and(|at| now >= at) {
@@ -121,10 +116,10 @@ impl Watchdog {
     }
 
     fn next_wake(&self, now: Instant) -> Instant {
-        let lost = self.life.is_lost();
+        let lost = self.run.life.is_lost();
         let lease = (!lost).then(|| {
-            let cancel_at = self.life.cancel_at();
-            if now < cancel_at { cancel_at } else { self.life.drop_at() }
+            let cancel_at = self.run.life.cancel_at();
+            if now < cancel_at { cancel_at } else { self.run.life.drop_at() }
         });
         let grace = self.grace_until.filter(|_| self.overdue_at.is_none());
         let renewal = self.next_renewal.filter(|_| self.asking.is_none());
@@ -140,7 +135,7 @@ impl Watchdog {
     /// Asks the backend about the lease: to renew it or, where it has a fixed life, whether it is
     /// still held.
     fn ask(&mut self) {
-        if self.life.is_lost() {
+        if self.run.life.is_lost() {
             return;
         }
         let run = self.run.clone();
@@ -167,18 +162,18 @@ impl Watchdog {
         let Some((sent, sent_wall, _)) = self.asking.take() else {
             return;
         };
-        if self.life.is_lost() {
+        if self.run.life.is_lost() {
             // Heard of too late: a lost lock is not renewed again.
             return;
         }
         match result {
             Ok(Settled::Renewed) => {
-                self.life.renewed(sent, sent_wall);
+                self.run.life.renewed(sent, sent_wall);
                 self.next_renewal = Some(sent + self.run.job.ttl / 3);
                 self.backoff = Backoff::new(self.run.job.ttl / 60, self.run.job.ttl / 15);
             }
             Ok(Settled::StillHeld) => {
-                self.life.still_held(sent, sent_wall);
+                self.run.life.still_held(sent, sent_wall);
                 self.next_renewal = None;
             }
             Ok(Settled::Lost) => self.lost(),
@@ -196,7 +191,7 @@ impl Watchdog {
         tracing::warn!(node = %run.core.node, job = %run.job.id, run = %run.record.run_id, "lock lost");
         self.next_renewal = None;
         run.cancellation.cancel(CancelReason::LockLost);
-        self.life.lose();
+        self.run.life.lose();
         self.overdue_at = Some(Instant::now() + OVERDUE);
         self.grace_until = Some(Instant::now());
     }
@@ -212,9 +207,10 @@ impl Watchdog {
         let timed_out = run.cancellation.reason() == Some(CancelReason::Timeout);
         let mut record = run.record.clone();
         record.still_running = true;
-        if self.life.is_lost() || (timed_out && run.job.force_release) {
-            let state = if self.life.is_lost() { RunState::LockLost } else { RunState::TimedOut };
-            self.life.close();
+        if self.run.life.is_lost() || (timed_out && run.job.force_release) {
+            let state =
+                if self.run.life.is_lost() { RunState::LockLost } else { RunState::TimedOut };
+            self.run.life.close();
             self.next_renewal = None;
             self.asking = None;
             let done = core.ended(record, state);
@@ -222,7 +218,7 @@ impl Watchdog {
             core.event(Some(&run.job.id), EventKind::RunEnded { run_id, state });
             core.conclude(&run.job, &run.lease, done).await;
             // What the lease does from here on concerns this run no more.
-            self.life.lose();
+            self.run.life.lose();
         } else {
             core.save_later(record);
         }

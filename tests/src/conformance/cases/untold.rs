@@ -27,7 +27,8 @@ fn row(
     count: u64,
 ) -> SkippedRow {
     let (from, to) = (first.occurrence.expect("a tick"), last.occurrence.expect("a tick"));
-    SkippedRow::new(first.run_id, last.node.clone(), reason, None, (from, to, count))
+    let kind = (reason, last.fingerprint);
+    SkippedRow::new(first.run_id, last.node.clone(), kind, None, (from, to, count))
 }
 
 async fn on_the_mark(bench: &Bench) -> Untold {
@@ -52,7 +53,7 @@ pub async fn lock_21_consumed_ticks_stay_with_the_mark_a_row_for_each_reason(sui
     }
     bench.consumed(&late).await;
     let told = bench.consumed(&misfires[2]).await;
-    let rows = [
+    let mut rows = vec![
         row(&misfires[0], &misfires[2], SkipReason::Misfire, 3),
         row(&late, &late, SkipReason::TooLate, 1),
     ];
@@ -61,6 +62,11 @@ pub async fn lock_21_consumed_ticks_stay_with_the_mark_a_row_for_each_reason(sui
     // A retry hears the same.
     assert_eq!(bench.consumed(&misfires[2]).await, told);
     assert_eq!(bench.taken(&misfires[1]).await.mark.untold, told.untold);
+    // Ticks of another schedule are no row with them.
+    let mut edited = skip(&bench, "a", 5, SkipReason::TooLate);
+    edited.fingerprint = tidelock::Fingerprint::new(1);
+    rows.push(row(&edited, &edited, SkipReason::TooLate, 1));
+    assert_eq!(bench.consumed(&edited).await.untold.skipped, rows);
 }
 
 /// The run in the way of the newest tick is told with it.

@@ -103,3 +103,25 @@ impl EtcdCluster {
         (0..self.members.len()).filter(of)
     }
 }
+
+impl crate::servers::Servers for EtcdCluster {
+    fn addresses(&self) -> Vec<std::net::SocketAddr> {
+        self.members.iter().map(EtcdServer::address).collect()
+    }
+
+    fn freeze(&self, member: usize) {
+        self.member(member).freeze();
+    }
+
+    fn thaw(&self, member: usize) {
+        self.member(member).thaw();
+    }
+
+    fn kill(&self, member: usize) {
+        self.member(member).kill();
+    }
+
+    fn restart(&self, member: usize) {
+        self.member(member).restart();
+    }
+}

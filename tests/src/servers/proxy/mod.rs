@@ -24,8 +24,13 @@ pub enum Way {
     Open,
     /// It passes that much later, in either direction.
     Slow(Duration),
-    /// Connections are accepted and stay; nothing passes, and what came meanwhile is lost.
+    /// Connections are accepted and stay; nothing passes, and what came meanwhile is lost. No
+    /// network does that to a connection that goes on: close those that there are before they do.
     Silent,
+    /// Connections are accepted and stay; nothing passes as long as this lasts, and then all that
+    /// came meanwhile, as in a network that is cut for a while. What its sender has given up by
+    /// then arrives too.
+    Held,
     /// Connections are closed at once.
     Closed,
 }
@@ -236,6 +241,11 @@ async fn pass(shared: &Shared) -> bool {
     match way {
         Way::Slow(by) => tokio::time::sleep(by).await,
         Way::Silent => return false,
+        Way::Held => {
+            let mut ways = shared.way.subscribe();
+            // There is a sender as long as this is: it is shared.
+            let _ = ways.wait_for(|way| *way != Way::Held).await;
+        }
         Way::Open | Way::Closed => {}
     }
     true

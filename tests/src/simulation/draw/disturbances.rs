@@ -73,7 +73,7 @@ fn one(random: &mut StdRng, nodes: &[NodePlan], jobs: usize) -> Option<Disturban
     let what = match random.random_range(0..24) {
         0..3 => Disturbance::Cut { node, for_ms, silent },
         3 => Disturbance::Outage { for_ms: for_ms.min(20_000), silent },
-        4 => Disturbance::RecordsAway { node, for_ms },
+        4 => Disturbance::RecordsAway { node, for_ms, silent },
         5..9 => Disturbance::Freeze { node, for_ms },
         9..12 => Disturbance::Kill { node, away_ms: for_ms },
         12..14 => {

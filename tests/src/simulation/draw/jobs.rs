@@ -21,15 +21,15 @@ pub(super) fn draw(
 ) -> Vec<JobPlan> {
     (0..count)
         .map(|number| {
-            let id = match IDS.get(number) {
-                Some(id) => (*id).to_owned(),
-                None => format!("job-{number}"),
-            };
             let when =
                 if quiet { once(random, place, end_at) } else { when(random, place, end_at) };
-            job(random, id, when)
+            job(random, id(number), when)
         })
         .collect()
+}
+
+pub(super) fn id(number: usize) -> String {
+    IDS.get(number).map_or_else(|| format!("job-{number}"), |id| (*id).to_owned())
 }
 
 fn job(random: &mut StdRng, id: String, when: When) -> JobPlan {
@@ -37,12 +37,18 @@ fn job(random: &mut StdRng, id: String, when: When) -> JobPlan {
         0 => None,
         ms => Some(ms),
     };
+    job_of(random, id, when, ttl_ms)
+}
+
+/// A job with that schedule and that TTL.
+pub(super) fn job_of(random: &mut StdRng, id: String, when: When, ttl_ms: Option<u64>) -> JobPlan {
     let blocking = chance(random, 10);
     let timeout_ms = chance(random, 30).then(|| random.random_range(200..6_000));
     let fixed = chance(random, 15) && !blocking && (ttl_ms.is_some() || timeout_ms.is_some());
     JobPlan {
         id,
         when,
+        edited: None,
         ttl_ms,
         fixed_lease: fixed,
         timeout_ms,
@@ -57,6 +63,19 @@ fn job(random: &mut StdRng, id: String, when: When) -> JobPlan {
         force_release: chance(random, 10),
         blocking,
         work: work(random, ttl_ms.unwrap_or(30_000)),
+    }
+}
+
+/// Other schedules for some of the jobs.
+pub(super) fn edit(random: &mut StdRng, jobs: &mut [JobPlan], place: &Place, end_at: u64) {
+    for job in jobs {
+        if chance(random, 20) {
+            job.edited = Some(when(random, place, end_at));
+            // Two texts may mean the same.
+            if job.other_fingerprint().is_none() {
+                job.edited = None;
+            }
+        }
     }
 }
 

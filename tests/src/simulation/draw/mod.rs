@@ -3,12 +3,17 @@
 mod disturbances;
 mod jobs;
 mod nodes;
+mod operators;
 mod place;
+mod real;
+mod setting;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use super::plan::Plan;
+
+pub use real::draw_real;
 
 /// How large the plans are that are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,18 +68,25 @@ pub fn draw(seed: u64, size: Size) -> Plan {
     let end_at = size.minutes * 60_000;
     // Some fleets have next to nothing to do, and nothing wakes them but the ends of naps.
     let quiet = chance(random, 4);
-    let jobs = jobs::draw(random, count, &place, end_at, quiet);
+    let mut jobs = jobs::draw(random, count, &place, end_at, quiet);
     // After the healing: a lock of a node that has died goes, the next tick comes, and some time
     // in which all has to be as it should.
     let slowest = jobs.iter().map(|job| job.lock_ttl_ms() + 25_000).max().unwrap_or(0);
     let heal_at = end_at.saturating_sub(slowest.min(end_at / 2));
     let clocks_right_at = heal_at.saturating_sub(31_000);
-    let nodes = nodes::draw(random, nodes, quiet);
-    let disturbances = disturbances::draw(random, &nodes, &jobs, clocks_right_at, heal_at);
+    let mut nodes = nodes::draw(random, nodes, quiet);
+    let mut disturbances = disturbances::draw(random, &nodes, &jobs, clocks_right_at, heal_at);
     let blocking_ms = if random.random() { random.random_range(1..2_000) } else { 9_000 };
+    let store = setting::store(random, &mut nodes);
+    setting::names(random, &mut nodes);
+    if !quiet {
+        jobs::edit(random, &mut jobs, &place, end_at);
+    }
+    operators::draw(random, &mut disturbances, &nodes, &jobs, heal_at);
     Plan {
         seed,
         start: place.start,
+        store,
         nodes,
         jobs,
         disturbances,
@@ -82,6 +94,7 @@ pub fn draw(seed: u64, size: Size) -> Plan {
         clocks_right_at,
         heal_at,
         end_at,
+        real: None,
     }
 }
 

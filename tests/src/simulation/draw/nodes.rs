@@ -23,13 +23,12 @@ pub(super) fn draw(random: &mut StdRng, count: usize, quiet: bool) -> Vec<NodePl
 /// A node of which nothing is wrong.
 fn steady(random: &mut StdRng) -> NodePlan {
     NodePlan {
-        joins_at: 0,
         offset_ms: random.random_range(-300..300),
         drift_ppm: random.random_range(-50..50),
         corrects: chance(random, 20),
-        max_running: None,
         network: Network { latency_ms: random.random_range(0..20), ..Network::default() },
         steady: true,
+        ..NodePlan::default()
     }
 }
 
@@ -46,7 +45,7 @@ fn node(random: &mut StdRng) -> NodePlan {
         corrects: chance(random, 25),
         max_running: chance(random, 15).then(|| random.random_range(1..3)),
         network: network(random),
-        steady: false,
+        ..NodePlan::default()
     }
 }
 

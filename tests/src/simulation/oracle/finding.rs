@@ -18,7 +18,8 @@ pub enum Promise {
     NothingSilent,
     /// A due tick starts in time while one node is up and reaches the backend.
     Liveness,
-    /// Nothing is asked for by who has stopped, or for a job that was taken out.
+    /// Nothing is asked for by who has stopped, or for a job that was taken out; of one job a node
+    /// asks for one tick after the other.
     Stopped,
     /// Nothing is left behind but marks, tokens and records.
     Tidy,

@@ -1,10 +1,11 @@
 //! A due tick is taken in time: by a node of which nothing is wrong, and after all is healed.
 
+use jiff::Timestamp;
 use tidelock::{Misfire, SkipReason};
 
 use super::finding::{Finding, Promise};
-use super::story::{Move, Story};
-use crate::simulation::plan::{JobPlan, NodePlan, Work};
+use super::story::{Grant, Move, Story};
+use crate::simulation::plan::NodePlan;
 use crate::simulation::when::ticks;
 
 /// What nobody has to account for: timers of a millisecond, and the estimate of a clock.
@@ -19,9 +20,6 @@ const RECOVERY_US: u64 = 6_000_000;
 /// How long the look-up of a job may take on a bad way to the backend.
 const LOOK_UP_US: u64 = 8_000_000;
 
-/// The longest that a backlog of short runs takes.
-const BACKLOG_US: u64 = 12_000_000;
-
 /// How far a clock is off at most when it has been set right.
 const RIGHT_US: u64 = 500_000;
 
@@ -29,39 +27,64 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
     for job in 0..story.moves.len() {
         let steady = story.plan.nodes.first().filter(|node| node.steady && node.joins_at == 0);
         if let Some(node) = steady {
-            let (from, to) = (3_000_000, story.calm_at);
-            watch(story, job, Some(node), (from, to), node_slack(node), findings);
+            let edited = edited_at(story, job).unwrap_or(story.calm_at).min(story.calm_at);
+            let first = Watched { job, edited: false, from: 3_000_000, to: edited };
+            let other = Watched { job, edited: true, from: edited + 3_000_000, to: story.calm_at };
+            for watched in [first, other] {
+                let slack = node_slack(node, story) + story.slack();
+                watch(story, watched, Some(node), slack, findings);
+            }
         }
         if story.plan.nodes.iter().any(|node| node.max_running.is_none()) {
-            let from = normal_from(story, job);
+            let edited = story.lives.iter().flat_map(|life| &life.edited).any(|it| it.1 == job);
+            let from = normal_from(story, job, edited);
             let to = story.end_at().saturating_sub(RECOVERY_US);
-            watch(story, job, None, (from, to), RIGHT_US + 80_000 + SLACK_US, findings);
+            let slack = RIGHT_US + 80_000 + SLACK_US + story.slack();
+            let watched = Watched { job, edited, from, to };
+            watch(story, watched, None, slack, findings);
         }
     }
 }
 
 /// By how much a steady node may be late.
-fn node_slack(node: &NodePlan) -> u64 {
+fn node_slack(node: &NodePlan, story: &Story<'_>) -> u64 {
     let behind = u64::try_from(-node.offset_ms).unwrap_or(0) * 1_000;
     // 50 ppm of five minutes are 15 ms.
-    behind + node.network.latency_ms * 4_000 + SLACK_US + 40_000
+    // Where records are kept apart, a run begins after two round trips.
+    let trips = if story.plan.store.apart { 6_000 } else { 4_000 };
+    behind + node.network.latency_ms * trips + SLACK_US + 40_000
 }
 
 /// From when on all is as it should: one TTL and one tick after the healing, or a while where
 /// ticks are rare.
-fn normal_from(story: &Story<'_>, job: usize) -> u64 {
-    let ttl = story.plan.jobs[job].lock_ttl_ms() * 1_000;
+fn normal_from(story: &Story<'_>, job: usize, edited: bool) -> u64 {
+    let lasting = story.plan.real.map_or(1, |real| real.lasting);
+    let ttl = story.plan.jobs[job].lock_ttl_ms() * 1_000 * lasting + story.slack();
     let (from, latest) = (story.calm_at + ttl, story.calm_at + ttl + RECOVERY_US);
-    let next = story.schedules[job].next_after(story.instant(from));
+    let next = story.schedule(job, edited).next_after(story.instant(from));
     next.map_or(latest, |tick| latest.min(story.since_start(tick) + 1))
+}
+
+/// One schedule of a job, from one moment to another.
+#[derive(Clone, Copy)]
+struct Watched {
+    job: usize,
+    edited: bool,
+    from: u64,
+    to: u64,
+}
+
+/// When the steady node, the first, had the job with its other schedule.
+fn edited_at(story: &Story<'_>, job: usize) -> Option<u64> {
+    let first = story.lives.iter().find(|life| life.seat == 0)?;
+    first.edited.iter().find(|&&(_, of)| of == job).map(|&(at, _)| at)
 }
 
 /// Fails where a tick between two moments was not taken in time.
 fn watch(
     story: &Story<'_>,
-    job: usize,
+    Watched { job, edited, from, to }: Watched,
     steady: Option<&NodePlan>,
-    (from, to): (u64, u64),
     slack: u64,
     findings: &mut Vec<Finding>,
 ) {
@@ -70,31 +93,44 @@ fn watch(
     if from >= to {
         return;
     }
-    // A backlog is run in order, and what is new waits behind it or passes it over.
+    // A backlog is run in order, and what is new waits behind it.
     let backlog = matches!(plan.misfire, Misfire::All { .. });
-    if backlog && (steady.is_some() || !is_short(plan)) {
-        return;
-    }
-    let slack = if backlog { slack + BACKLOG_US } else { slack };
-    for tick in ticks(&story.schedules[job], story.instant(from), story.instant(to)) {
+    for tick in ticks(story.schedule(job, edited), story.instant(from), story.instant(to)) {
         let due = story.since_start(tick);
         let latest = due + splay + slack;
         if latest + HELD_US > to
             || (steady.is_some()
                 && story.is_outage(due.saturating_sub(RECOVERY_US), latest + HELD_US))
+            || story.is_stalled(due.saturating_sub(HELD_US), latest + HELD_US, story.slack() / 3)
+            || is_over_soon(story, (job, edited), tick, latest)
         {
             continue;
         }
-        let limit = if may_be_held(story, job, latest) { latest + HELD_US } else { latest };
+        let held = may_be_held(story, job, latest) || waits_unclocked(story, job, due, latest);
+        let limit = if held { latest + HELD_US } else { latest };
         let taken = story.moves[job].iter().find(|moved| moved.tick.at() >= tick);
         let wrong = match taken {
+            _ if backlog
+                && !is_idle(story, job, (due + splay, taken.map_or(to, |it| it.at)), slack) =>
+            {
+                None
+            }
             None => Some("nobody took it"),
-            Some(moved) if moved.at > limit => Some("it was taken too late"),
-            Some(_) if backlog => None,
-            Some(moved) if moved.tick.at() > tick && !is_new(story, moved) => {
+            Some(moved) if story.since(&moved.ask, moved.at) > limit => {
+                Some("it was taken too late")
+            }
+            Some(moved) if is_early(story, moved) || moved.ask.edited != edited => None,
+            Some(moved)
+                if moved.tick.at() > tick
+                    && !is_new(story, moved)
+                    && !(backlog && story.is_held(job, due.saturating_sub(slack), moved.at)) =>
+            {
                 Some("it was passed over")
             }
-            Some(moved) if matches!(moved.consumed, Some((SkipReason::Misfire, _))) => {
+            Some(moved)
+                if matches!(moved.consumed, Some((SkipReason::Misfire, _)))
+                    && !(backlog && story.is_held(job, due.saturating_sub(slack), moved.at)) =>
+            {
                 Some("it was skipped as missed")
             }
             Some(_) => None,
@@ -106,37 +142,74 @@ fn watch(
     }
 }
 
-/// Whether all runs of a job are short.
-fn is_short(plan: &JobPlan) -> bool {
-    let short = |work: &Work| match *work {
-        Work::Quick | Work::PanicsAtOnce => true,
-        Work::Steps(ms) | Work::Heeds(ms) | Work::Fails(ms) | Work::Panics(ms) => ms <= 1_000,
-    };
-    !plan.blocking && plan.work.iter().all(short)
+/// Whether the lock was free for longer than any wait between two moments.
+fn is_idle(story: &Story<'_>, job: usize, (from, to): (u64, u64), slack: u64) -> bool {
+    let mut free = from;
+    for (index, grant) in story.grants[job].iter().enumerate() {
+        if grant.at >= to {
+            break;
+        }
+        if grant.at > free + HELD_US + slack {
+            return true;
+        }
+        // A lock that was not released expires some time before the next grant.
+        let next = story.grants[job].get(index + 1).map_or(to, |next| next.at);
+        free = free.max(grant.end().unwrap_or(next).min(next));
+    }
+    to > free + HELD_US + slack
 }
 
 /// Whether a node with a clock ahead moved the mark in one of the moments that are known: it had
 /// asked before it was told the time, or before the job's look-up was answered; or the job had just
-/// been put back on it, and begins after a tick that slower nodes are still to come to; or it had
-/// been replaced, and the older tick that was being asked for is not waited for.
+/// been put back on it, or had got its other schedule, and begins after a tick that slower nodes
+/// are still to come to.
 fn is_new(story: &Story<'_>, moved: &Move) -> bool {
     let splay = story.plan.jobs[moved.ask.job].splay_ms * 1_000;
     let life = &story.lives[moved.ask.life];
     let asked = story.runs.get(&moved.ask.run).and_then(|run| run.asked_at).unwrap_or(moved.at);
     let untold = life.heard.is_none_or(|at| at >= asked) || asked <= life.up + LOOK_UP_US;
-    let replaced = life
-        .replaced
+    let begun = life
+        .begun
         .iter()
         .any(|&(at, job)| job == moved.ask.job && at <= asked && asked <= at + LOOK_UP_US);
-    (untold || replaced) && story.since_start(moved.tick.at()) + splay > moved.at
+    (untold || begun) && story.since_start(moved.tick.at()) + splay > moved.at
 }
 
 fn seconds(at: u64) -> String {
     format!("{}.{:06} s", at / 1_000_000, at % 1_000_000)
 }
 
+/// Without a clock at the backend, a node whose own is ahead takes ticks before their time, and
+/// passes over what is older.
+fn is_early(story: &Story<'_>, moved: &Move) -> bool {
+    let seat = story.lives[moved.ask.life].seat;
+    let early = story.since_start(moved.tick.at()) > moved.at;
+    !story.plan.store.clock && (early || !story.plan.nodes[seat].keeps_time())
+}
+
+/// Without a clock at the backend, a node that finds the lock held waits before it asks again.
+fn waits_unclocked(story: &Story<'_>, job: usize, due: u64, latest: u64) -> bool {
+    !story.plan.store.clock && story.is_held(job, due.saturating_sub(1_000_000), latest)
+}
+
+/// It may wait for longer than the tick is worth it.
+fn is_over_soon(
+    story: &Story<'_>,
+    (job, edited): (usize, bool),
+    tick: Timestamp,
+    latest: u64,
+) -> bool {
+    let next = story.schedule(job, edited).next_after(tick).map(|next| story.since_start(next));
+    let due = story.since_start(tick);
+    let given_up = story.plan.jobs[job].start_within_ms.is_some_and(|ms| ms * 1_000 <= HELD_US);
+    let over = given_up || next.is_some_and(|next| next <= latest + HELD_US);
+    over && waits_unclocked(story, job, due, latest)
+}
+
 /// Whether a run may hold the lock at that moment.
 fn may_be_held(story: &Story<'_>, job: usize, at: u64) -> bool {
-    let grant = story.grants[job].iter().rev().find(|grant| grant.at <= at);
-    grant.is_some_and(|grant| grant.released.is_none_or(|released| released + SLACK_US >= at))
+    let granted = |grant: &&Grant| story.since(&grant.ask, grant.at) <= at;
+    let grant = story.grants[job].iter().rev().find(granted);
+    let slack = SLACK_US + story.slack();
+    grant.is_some_and(|grant| grant.end().is_none_or(|end| end + slack >= at))
 }

@@ -4,6 +4,7 @@
 //! the schedules, and the records that are there at the end.
 
 mod asking;
+mod backlog;
 mod finding;
 mod liveness;
 mod once;
@@ -29,6 +30,7 @@ pub fn judge(plan: &Plan, trace: &Trace) -> Vec<Finding> {
     asking::check(&story, &mut findings);
     records::check(&story, &mut findings);
     ticks::check(&story, &mut findings);
+    backlog::check(&story, &mut findings);
     liveness::check(&story, &mut findings);
     tidy::check(&story, &mut findings);
     findings.sort_by_key(|finding| finding.at);

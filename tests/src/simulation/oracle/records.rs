@@ -54,9 +54,18 @@ fn wrong(at: u64, text: String) -> Finding {
 /// was released before: the release does not wait for it.
 fn may_be_lost(story: &Story<'_>, grant: &Grant) -> bool {
     let life = &story.lives[grant.ask.life];
-    let orderly = !life.dropped && life.shut_down().is_some_and(|(_, unsaved)| unsaved == 0);
+    let orderly = story.ended_in_order(grant.ask.life);
     let away = life.records_away.is_some_and(|at| grant.released.is_none_or(|end| end >= at));
-    away && !orderly
+    let unheard = story.runs.get(&grant.ask.run).is_none_or(|run| run.heard.is_none());
+    let closed = !story.plan.store.apart || !is_closed_by_nobody(story, grant);
+    (away && !orderly) || (!closed && (unheard || !orderly))
+}
+
+/// Where records are kept apart from locks, a run that its own node did not record is closed by
+/// the one that releases the lock next, unless that dies, too.
+fn is_closed_by_nobody(story: &Story<'_>, grant: &Grant) -> bool {
+    let mut later = story.grants[grant.ask.job].iter().filter(|other| other.token >= grant.token);
+    later.any(|closer| closer.released.is_some() && !story.ended_in_order(closer.ask.life))
 }
 
 /// What a record tells that is not so.
@@ -71,7 +80,7 @@ fn mistaken(story: &Story<'_>, grant: &Grant, record: &Record) -> Option<&'stati
     if !tokens.any(|token| record.token.is_some_and(|it| it.get() == token)) {
         return Some("another token");
     }
-    if record.node.as_str() != story.life(life) || record.occurrence != grant.ask.tick {
+    if record.node.as_str() != story.name(life) || record.occurrence != grant.ask.tick {
         return Some("another node or tick");
     }
     let fits = match record.state {
@@ -113,14 +122,18 @@ fn took_its_time(timeout_ms: Option<u64>, run: &RunStory) -> bool {
 
 /// A node of which nothing is wrong has its lock renewed, whatever it does.
 fn keeps_its_lock(story: &Story<'_>, grant: &Grant) -> bool {
+    if grant.forced.is_some() {
+        return false;
+    }
     let seat = story.lives[grant.ask.life].seat;
     let job = &story.plan.jobs[grant.ask.job];
     let ttl = job.lock_ttl_ms() * 1_000;
-    let end = grant.released.unwrap_or(story.end_at()).min(grant.at + 600_000_000);
+    let end = grant.released.unwrap_or(story.end_at()).min(grant.at + 600_000_000).max(grant.at);
     // A short TTL leaves no time for a reply on its way.
     let enough = ttl >= 20_000 * story.plan.nodes[seat].network.latency_ms;
     story.plan.nodes[seat].steady
         && !job.fixed_lease
         && enough
         && !story.is_outage(grant.at.saturating_sub(ttl), end + ttl)
+        && !story.is_stalled(grant.at.saturating_sub(ttl), end + ttl, 0)
 }

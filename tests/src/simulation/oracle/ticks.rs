@@ -1,17 +1,18 @@
-//! Every tick is run or has a reason, told once by the node that moved the mark past it.
+//! Every tick is run or has a reason, told once in the fleet.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use tidelock::{Record, RunId, RunState, SkipReason};
 
 use super::finding::{Finding, Promise};
 use super::story::{Grant, Move, Story};
 use super::unknown::{may_be_unheard, must_be_told};
 use crate::simulation::event::Life;
+use crate::simulation::real::UNKNOWN;
 use crate::simulation::when::ticks;
 
-/// Ticks in one state by one node: how many have to be told of, may be, and are.
+/// Ticks in one state: how many have to be told of, may be, and are.
 #[derive(Debug, Default)]
 struct Account {
     due: u64,
@@ -20,6 +21,9 @@ struct Account {
     /// Somewhere the ticks were too many to be counted.
     uncounted: bool,
 }
+
+/// How far the clocks of nodes may be apart.
+const MAX_AHEAD_US: u64 = 1_000_000;
 
 /// How far back a node with a clock that is off may begin to count before a first mark.
 const LOOK_BACK: SignedDuration = SignedDuration::from_secs(300);
@@ -32,7 +36,7 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
 
 fn check_job(story: &Story<'_>, job: usize, findings: &mut Vec<Finding>) {
     let id = &story.trace.jobs[job];
-    let mut accounts: BTreeMap<(Life, String), Account> = BTreeMap::new();
+    let mut accounts: BTreeMap<String, Account> = BTreeMap::new();
     let records: Vec<&Record> = story.trace.left[job]
         .records
         .iter()
@@ -40,9 +44,7 @@ fn check_job(story: &Story<'_>, job: usize, findings: &mut Vec<Finding>) {
         .collect();
     for record in &records {
         let Some(span) = record.ticks else { continue };
-        let life = story.trace.lives.iter().position(|name| name == record.node.as_str());
-        let Some(life) = life else { continue };
-        let account = accounts.entry((life, record.state.to_string())).or_default();
+        let account = accounts.entry(record.state.to_string()).or_default();
         account.told += span.count;
         account.uncounted |= span.at_least;
         if let Some(text) = not_a_span(story, job, record) {
@@ -53,11 +55,10 @@ fn check_job(story: &Story<'_>, job: usize, findings: &mut Vec<Finding>) {
     for moved in &story.moves[job] {
         debts(story, job, moved, &records, &mut accounts, findings);
     }
-    for ((life, state), account) in accounts {
+    for (state, account) in accounts {
         let Account { due, may, told, uncounted } = account;
         if !uncounted && !(due..=may).contains(&told) {
-            let life = story.life(life);
-            let text = format!("{id}: {life} tells of {told} ticks {state}, not {due} to {may}");
+            let text = format!("{id}: {told} ticks {state} are told of, not {due} to {may}");
             findings.push(silent(story.end_at(), text));
         }
     }
@@ -73,13 +74,17 @@ fn debts(
     job: usize,
     moved: &Move,
     records: &[&Record],
-    accounts: &mut BTreeMap<(Life, String), Account>,
+    accounts: &mut BTreeMap<String, Account>,
     findings: &mut Vec<Finding>,
 ) {
-    let (id, life) = (&story.trace.jobs[job], moved.ask.life);
+    let id = &story.trace.jobs[job];
     let run = story.runs.get(&moved.ask.run);
     if run.is_none_or(|run| run.heard.is_none()) && !may_be_unheard(story, moved) {
         let text = format!("{id}: {:?} was answered and not asked about again", moved.ask);
+        findings.push(silent(moved.at, text));
+    }
+    if matches!(moved.consumed, Some((SkipReason::Overlap, _))) && is_hasty(story, moved) {
+        let text = format!("{id}: {:?} was skipped before slower nodes came to it", moved.ask);
         findings.push(silent(moved.at, text));
     }
     if let Some((SkipReason::Overlap, behind)) = moved.consumed
@@ -93,47 +98,129 @@ fn debts(
         Some(mark) => mark.at(),
         None => story.trace.start - LOOK_BACK,
     };
-    let passed = ticks(&story.schedules[job], after, before);
+    let passed = ticks(story.schedule(job, moved.ask.edited), after, before);
+    // A run that was asked for again after the mark was taken away heard the later answer alone.
+    let again = |later: &Move| later.ask.run == moved.ask.run && later.epoch > moved.epoch;
+    let superseded = story.moves[job].iter().any(again);
     let missed = passed.into_iter().map(|tick| (RunState::Missed, tick, false));
     let consumed = moved.consumed.map(|(why, _)| (RunState::Skipped(why), moved.tick.at(), true));
     for (state, tick, consumed) in missed.chain(consumed) {
-        let account = accounts.entry((life, state.to_string())).or_default();
+        if state == RunState::Skipped(UNKNOWN) {
+            // Whatever the reason: who tells of it knows.
+            let told = told_as(records, tick);
+            for state in &told {
+                accounts.entry(state.clone()).or_default().may += 1;
+            }
+            if told.is_empty() && must_be_told(story, job, moved, consumed) {
+                let text = format!("{id}: nothing tells why {tick} was skipped, {:?}", moved.ask);
+                findings.push(silent(moved.at, text));
+            }
+            continue;
+        }
+        let account = accounts.entry(state.to_string()).or_default();
         account.may += 1;
-        if (!consumed && moved.previous.is_none()) || !must_be_told(story, moved, consumed) {
+        // From when on ticks before the first mark count, its mover alone knows; and ticks passed
+        // over may still be told of, where the backend has it.
+        let unsure = !consumed
+            && (moved.previous.is_none()
+                || !moved.same_schedule
+                || was_passed_before(story, job, moved.epoch, tick)
+                || is_left(story, job, moved));
+        if unsure || superseded || !must_be_told(story, job, moved, consumed) {
             continue;
         }
         account.due += 1;
         let tells = |record: &&&Record| {
             let span = record.ticks.is_some_and(|it| it.first.at() <= tick && tick <= it.last.at());
-            span && record.state == state && record.node.as_str() == story.life(life)
+            span && record.state == state
         };
         if !records.iter().any(|record| tells(&record)) {
-            let text = format!("{id}: nothing of {} tells of {tick} {state}", story.life(life));
+            let text = format!("{id}: nothing tells of {tick} {state}, {:?}", moved.ask);
             findings.push(silent(moved.at, text));
         }
     }
 }
 
+/// As what a tick may have been skipped, by records whose ticks it lies between.
+fn told_as(records: &[&Record], tick: Timestamp) -> BTreeSet<String> {
+    let spans = |record: &&&Record| {
+        let skipped = matches!(record.state, RunState::Skipped(_));
+        skipped && record.ticks.is_some_and(|it| it.first.at() <= tick && tick <= it.last.at())
+    };
+    records.iter().filter(spans).map(|record| record.state.to_string()).collect()
+}
+
+/// Whether the backend still has it that a move passed over ticks: the history of a job that a node
+/// does not have cannot tell which.
+fn is_left(story: &Story<'_>, job: usize, moved: &Move) -> bool {
+    let state = &story.trace.left[job].state;
+    let of_mark = state.mark.iter().map(|mark| &mark.untold);
+    let mut left = of_mark.chain(state.open_runs.iter().map(|run| &run.untold));
+    left.any(|untold| untold.passed.iter().any(|passed| passed.run_id == moved.ask.run))
+}
+
+/// Where the backend has no clock that says whether a tick is there, a node that finds the lock held
+/// waits for as long as clocks may be apart before it has the tick skipped.
+fn is_hasty(story: &Story<'_>, moved: &Move) -> bool {
+    let held = story.runs.get(&moved.ask.run).and_then(|run| run.held);
+    !story.plan.store.clock && held.is_none_or(|held| moved.at < held + MAX_AHEAD_US)
+}
+
 /// Whether that run held the lock: it had not been released, and no other was granted after it.
 fn was_held(story: &Story<'_>, job: usize, moved: &Move, behind: Option<RunId>) -> bool {
     let grants = &story.grants[job];
+    let since = story.since(&moved.ask, moved.at);
     grants.iter().any(|held| {
-        let before = held.at <= moved.at && held.released.is_none_or(|at| at >= moved.at);
-        let newer = |other: &Grant| other.token > held.token && other.at < moved.at;
+        let granted = story.since(&held.ask, held.at);
+        let before = granted <= moved.at && held.end().is_none_or(|at| at >= since);
+        let newer = |other: &Grant| other.token > held.token && other.at < since;
         before && Some(held.ask.run) == behind && !grants.iter().any(newer)
     })
+}
+
+/// Whether the mark had been at a tick or past it before an operator took it away.
+fn was_passed_before(story: &Story<'_>, job: usize, epoch: usize, tick: Timestamp) -> bool {
+    let moves = story.moves[job].iter().take_while(|moved| moved.epoch < epoch);
+    moves.into_iter().any(|moved| moved.tick.at() >= tick)
+}
+
+/// A tick that was told of may run when an operator has taken the mark away; and without it, nothing
+/// tells a node of a tick that another one ran and that it had no answer about.
+fn may_not_know(story: &Story<'_>, moved: &Move, record: &Record) -> bool {
+    let heard = |life: Life| {
+        story.answers.iter().any(|&(of, job, tick, epoch)| {
+            let same = (of, job, epoch) == (life, moved.ask.job, moved.epoch);
+            same && tick >= moved.tick
+        })
+    };
+    // A record says which name its node bore, and another may have borne it.
+    let mut tellers =
+        (0..story.lives.len()).filter(|life| story.name(*life) == record.node.as_str());
+    let rerun = moved.epoch > 0;
+    let lost = moved.epoch < story.epochs[moved.ask.job];
+    let skipped = record.state != RunState::Missed;
+    // Whose move was not heard of, or was made again after the mark was gone, others tell.
+    let moves =
+        story.moves[moved.ask.job].iter().filter(|it| it.ask.run.of_passed() == record.run_id);
+    let unheard = |it: &Move| story.runs.get(&it.ask.run).is_none_or(|run| run.heard.is_none());
+    let by_others = moves.clone().count() > 1 || moves.clone().any(unheard);
+    rerun || lost && (skipped || by_others || !tellers.all(heard))
 }
 
 /// What is wrong with a row of ticks that did not run.
 fn not_a_span(story: &Story<'_>, job: usize, record: &Record) -> Option<&'static str> {
     let span = record.ticks?;
     let before = span.first.at() - SignedDuration::from_millis(1);
-    let all = ticks(&story.schedules[job], before, span.last.at());
-    let ends = all.first() == Some(&span.first.at()) && all.last() == Some(&span.last.at());
-    let granted = story.moves[job]
-        .iter()
-        .any(|moved| moved.consumed.is_none() && (span.first..=span.last).contains(&moved.tick));
-    if !ends || span.count > all.len() as u64 {
+    let is_of = |edited: bool| {
+        let all = ticks(story.schedule(job, edited), before, span.last.at());
+        let ends = all.first() == Some(&span.first.at()) && all.last() == Some(&span.last.at());
+        ends && span.count <= all.len() as u64
+    };
+    let granted = story.moves[job].iter().any(|moved| {
+        let told = (span.first..=span.last).contains(&moved.tick);
+        told && moved.consumed.is_none() && !may_not_know(story, moved, record)
+    });
+    if !is_of(false) && !is_of(true) {
         Some("these are no ticks")
     } else if granted {
         Some("one of these was granted")

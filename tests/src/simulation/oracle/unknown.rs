@@ -1,31 +1,48 @@
 //! What nobody can know: outcomes of which no node heard, and what a node that died had in hand.
 
 use super::story::{Move, Story};
+use crate::simulation::event::{Answered, Ask, Life};
 
 /// How long a node needs to store a record, when nothing is in its way.
 const TO_SAVE_US: u64 = 15_000_000;
 
-/// Whether the node that moved a mark has to have told of the ticks that did not run by it.
+/// Whether somebody has to have told of the ticks that did not run by a move of the mark.
 ///
-/// It need not when it never heard that it moved the mark. That is a known hole: when the reply to
-/// a consumption is lost, and another node moves the mark before the retry, the tick is recorded
-/// by nobody (the mark told of it, until it was moved). The same goes for the ticks before a grant
-/// whose node heard of it only when its lock had gone: what the mark was before is then told by
-/// the mark alone.
-pub(super) fn must_be_told(story: &Story<'_>, moved: &Move, consumed: bool) -> bool {
-    use crate::simulation::event::Answered;
-    let Some(run) = story.runs.get(&moved.ask.run) else { return false };
-    let Some((heard, answer)) = run.heard else { return false };
-    if !consumed && answer == Answered::Expired {
+/// Its node has, if it heard of it and lived on. Otherwise what is untold stays at the backend, and
+/// is named with each grant, until a run to which it was named is released: only the nodes of these
+/// can take it with them, when they die with records in hand. Which ticks were passed over tells
+/// only a node that has their schedule.
+pub(super) fn must_be_told(story: &Story<'_>, job: usize, moved: &Move, consumed: bool) -> bool {
+    let heard = |ask: &Ask| story.runs.get(&ask.run).and_then(|run| run.heard);
+    let mover = heard(&moved.ask).filter(|(_, answer)| *answer != Answered::Expired);
+    if mover.is_some_and(|(at, _)| tells(story, moved.ask.life, at)) {
+        return true;
+    }
+    if moved.epoch < story.epochs[job] {
+        // An operator has cleared the mark, and what was told with it.
         return false;
     }
-    let life = &story.lives[moved.ask.life];
-    match (life.shut_down(), life.killed) {
+    let mut settled = false;
+    let named = story.grants[job].iter().filter(|grant| grant.at >= moved.at);
+    let named = named.take_while(|grant| {
+        let last = !settled;
+        settled |= grant.ask.tick.is_some() && grant.released.is_some();
+        last
+    });
+    let mut named = named.filter_map(|grant| Some((grant.ask, heard(&grant.ask)?.0)));
+    let knows = |ask: Ask| consumed || ask.edited == moved.ask.edited;
+    named.all(|(ask, at)| knows(ask) && tells(story, ask.life, at))
+}
+
+/// Whether a node tells what it has to tell from that moment on.
+fn tells(story: &Story<'_>, life: Life, heard: u64) -> bool {
+    let told = &story.lives[life];
+    match (told.shut_down(), told.killed) {
         // An end in good order: nothing was left unsaved.
-        (Some((_, 0)), _) if !life.dropped => true,
+        (Some((_, 0)), _) if !told.dropped => true,
         (_, Some(killed)) => {
-            let bad = story.plan.nodes[life.seat].network.is_bad();
-            !bad && heard + TO_SAVE_US < killed && story.is_well(moved.ask.life, heard, killed)
+            let bad = story.plan.nodes[told.seat].network.is_bad();
+            !bad && heard + TO_SAVE_US < killed && story.is_well(life, heard, killed)
         }
         _ => false,
     }
