@@ -1,12 +1,13 @@
 -- Part of acquire and begin: takes a tick. The numbers are those of the contract of
--- LockBackend::acquire; the first that applies answers.
+-- LockBackend::acquire; the first that applies answers. What is no grant returns from the script; a
+-- grant goes on behind this part, with its `reply`.
 --
--- key:   lock, mark and open, as the page on the layout describes them.
--- ask:   holder, run, node, node_json, tick (15 digits: milliseconds since 1970; '' for a manual
---        run), tick_text, after (the tick before, or ''), schedule, ttl (milliseconds), earliest (18 digits: the first microsecond
---        at which the tick is not too early), intent ('run', or the state to skip with), if_held
---        ('leave' or 'consume'), skew.
--- reply: { now, '', what, ... }; the second place is for begin. What:
+-- KEYS:  1 lock, 2 mark, 3 open, as the page on the layout describes them.
+-- ARGV:  1 holder, 2 run, 3 node, 4 node as JSON, 5 tick (15 digits: milliseconds since 1970; '' for
+--        a manual run), 6 tick as text, 7 schedule, 8 ttl (milliseconds), 9 earliest (18 digits: the
+--        first microsecond at which the tick is not too early), 10 intent ('run', or the state to
+--        skip with), 11 if_held ('leave' or 'consume'), 12 skew, 13 after (the tick before, or '')
+-- Reply: { now, '', what, ... }; the second place is for begin. What:
 --        'granted', token, previous, untold, another open run, ...
 --        'consumed', state, blocked_by, previous, untold
 --        'taken', '1' if its run holds the lock, then field and value of each part of the mark
@@ -18,116 +19,120 @@
 -- goes into a reply that tells of a write is looked at before, so that no caller finds out behind it
 -- that it makes no sense; the first write is one that a full server refuses, so that it, too, changes
 -- nothing.
-local function acquire(key, ask, now)
-  local function read(name)
-    local flat, fields = redis.call('HGETALL', name), {}
-    for i = 1, #flat, 2 do fields[flat[i]] = flat[i + 1] end
-    return flat, fields
-  end
-  local function is(text, length, other)
-    return text and #text == length and not text:find(other)
-  end
+--
+-- No table and no function is made on the way of a grant that can do without: each call makes them
+-- anew, and they cost as much as commands do.
+local holder, run, tick, schedule = ARGV[1], ARGV[2], ARGV[5], ARGV[7]
+local now = clock()
 
-  local lock_flat, lock = read(key.lock)
-  local mark_flat, mark = read(key.mark)
-  local open = redis.call('ZRANGE', key.open, 0, -1)
-  local held = #lock_flat > 0
-  if held and not (lock.holder and is(lock.run, 32, '%X') and is(lock.token, 16, '%D')) then
+local lock_flat, lock = redis.call('HGETALL', KEYS[1]), nil
+local mark = redis.call('HMGET', KEYS[2], 'tick', 'schedule', 'token', 'untold', 'holder', 'how')
+local open = redis.call('ZRANGE', KEYS[3], 0, -1)
+local mark_tick, mark_schedule, mark_token, mark_untold = mark[1], mark[2], mark[3], mark[4]
+if #lock_flat > 0 then
+  lock = {}
+  for i = 1, #lock_flat, 2 do lock[lock_flat[i]] = lock_flat[i + 1] end
+  if not (lock.holder and lock.run and #lock.run == 32 and not lock.run:find('%X')
+      and lock.token and #lock.token == 16 and not lock.token:find('%D')) then
     return redis.error_reply('TIDELOCK the lock makes no sense')
   end
-  if mark.tick and not (is(mark.tick, 15, '%D') and is(mark.schedule, 16, '%X')
-      and mark.holder and mark.how) then
-    return redis.error_reply('TIDELOCK the mark makes no sense')
-  end
-  if mark.token and not is(mark.token, 16, '%D') then
-    return redis.error_reply('TIDELOCK the token makes no sense')
-  end
+end
+if mark_tick and not (#mark_tick == 15 and not mark_tick:find('%D')
+    and mark_schedule and #mark_schedule == 16 and not mark_schedule:find('%X')
+    and mark[5] and mark[6]) then
+  return redis.error_reply('TIDELOCK the mark makes no sense')
+end
+if mark_token and (#mark_token ~= 16 or mark_token:find('%D')) then
+  return redis.error_reply('TIDELOCK the token makes no sense')
+end
 
-  -- What is untold is the second line of an open run.
-  local function granted(token, previous, untold)
-    local reply = { now, '', 'granted', token, previous, untold }
-    for _, run in ipairs(open) do
-      if run:sub(1, 16) ~= token then
-        reply[#reply + 1] = run
-      else
-        reply[6] = run:match('\n(.*)$') or ''
-      end
-    end
-    return reply
-  end
-
+local token, previous, untold, timed = nil, '', '', tick ~= ''
+if lock and lock.holder == holder then
   -- 1. This very holder has it: the same answer, and a new life.
-  if held and lock.holder == ask.holder then
-    redis.call('PEXPIRE', key.lock, ask.ttl)
-    return granted(lock.token, lock.previous or '', '')
-  end
-
-  local timed = ask.tick ~= ''
-  if timed and mark.tick and mark.tick >= ask.tick then
+  redis.call('PEXPIRE', KEYS[1], ARGV[8])
+  token, previous = lock.token, lock.previous or ''
+else
+  if timed and mark_tick and mark_tick >= tick then
+    local flat, part = redis.call('HGETALL', KEYS[2]), {}
+    for i = 1, #flat, 2 do part[flat[i]] = flat[i + 1] end
     -- 2. This very holder moved the mark here.
-    if mark.tick == ask.tick and mark.holder == ask.holder then
-      if mark.how == 'granted' then return { now, '', 'expired', mark.granted or '' } end
-      return { now, '', 'consumed', mark.how, mark.blocked_by or '', mark.previous or '',
-        mark.untold or '' }
+    if mark_tick == tick and part.holder == holder then
+      if part.how == 'granted' then return { now, '', 'expired', part.granted or '' } end
+      return { now, '', 'consumed', part.how, part.blocked_by or '', part.previous or '',
+        part.untold or '' }
     end
     -- 3. Not newer than the mark.
-    local running = held and lock.holder == mark.holder
-    local reply = { now, '', 'taken', running and '1' or '0' }
-    for _, part in ipairs(mark_flat) do reply[#reply + 1] = part end
-    return reply
+    local running = lock and lock.holder == part.holder
+    return { now, '', 'taken', running and '1' or '0', unpack(flat) }
   end
 
   -- 4. Too early by this server's clock.
-  if timed and now < ask.earliest then return { now, '', 'early' } end
+  if timed and now < ARGV[9] then return { now, '', 'early' } end
 
-  local previous = ''
-  if timed and mark.tick then previous = mark.tick .. ' ' .. mark.schedule end
-  local function move(how, token, blocked_by, untold)
-    redis.call('HSET', key.mark, 'tick', ask.tick, 'schedule', ask.schedule, 'how', how,
-      'granted', token, 'blocked_by', blocked_by, 'holder', ask.holder, 'run', ask.run,
-      'node', ask.node, 'previous', previous, 'at', now, 'skew', ask.skew)
-    if untold ~= '' then
-      redis.call('HSET', key.mark, 'untold', untold)
-    elseif mark.untold then
-      redis.call('HDEL', key.mark, 'untold')
+  -- 5. Not to be run. 6. Another run has the lock.
+  local consumed, blocked_by = ARGV[10], ''
+  if consumed == 'run' then
+    consumed = nil
+    if lock then
+      if not (timed and now >= tick .. '000' and ARGV[11] == 'consume') then
+        return { now, '', 'held', tostring(redis.call('PTTL', KEYS[1])), unpack(lock_flat) }
+      end
+      consumed, blocked_by = 'skipped-overlap', lock.run
     end
   end
-  local function consume(how, blocked_by)
-    local untold = untold_after(mark, ask, how, blocked_by)
-    if timed then move(how, '', blocked_by, untold) end
-    return { now, '', 'consumed', how, blocked_by, previous, untold }
+
+  if timed then
+    if mark_tick then previous = mark_tick .. ' ' .. mark_schedule end
+    untold = mark_untold or ''
+    local passes = mark_tick and mark_schedule == schedule
+      and (ARGV[13] == '' or ARGV[13] > mark_tick)
+    if passes or consumed then
+      untold = untold_after({ tick = mark_tick, schedule = mark_schedule, untold = mark_untold },
+        { run = run, node = ARGV[3], tick = tick, schedule = schedule, after = ARGV[13] },
+        consumed, blocked_by)
+    end
   end
-
-  -- 5. Not to be run.
-  if ask.intent ~= 'run' then return consume(ask.intent, '') end
-
-  -- 6. Another run has the lock.
-  if held then
-    local due = timed and now >= ask.tick .. '000'
-    if due and ask.if_held == 'consume' then return consume('skipped-overlap', lock.run) end
-    local reply = { now, '', 'held', tostring(redis.call('PTTL', key.lock)) }
-    for _, part in ipairs(lock_flat) do reply[#reply + 1] = part end
-    return reply
+  if consumed then
+    if timed then
+      redis.call('HSET', KEYS[2], 'tick', tick, 'schedule', schedule, 'how', consumed,
+        'granted', '', 'blocked_by', blocked_by, 'holder', holder, 'run', run, 'node', ARGV[3],
+        'previous', previous, 'at', now, 'skew', ARGV[12], 'untold', untold)
+    end
+    return { now, '', 'consumed', consumed, blocked_by, previous, untold }
   end
 
   -- 7. Granted. Microseconds of today are 16 digits and far below 2^53, so that adding one to
   -- such a number is exact; the largest exact one is refused.
-  local token = now:sub(3)
-  if mark.token and mark.token >= token then
-    if mark.token >= '9007199254740991' then
+  token = now:sub(3)
+  if mark_token and mark_token >= token then
+    if mark_token >= '9007199254740991' then
       return redis.error_reply('TIDELOCK the token has no successor')
     end
-    token = string.format('%016.0f', tonumber(mark.token) + 1)
+    token = string.format('%016.0f', tonumber(mark_token) + 1)
   end
-  local untold = untold_after(mark, ask, nil, '')
-  redis.call('HSET', key.mark, 'token', token)
-  -- What is untold goes on with the open run.
-  if timed then move('granted', token, '', '') end
-  redis.call('HSET', key.lock, 'holder', ask.holder, 'run', ask.run, 'node', ask.node,
-    'token', token, 'previous', previous)
-  redis.call('PEXPIRE', key.lock, ask.ttl)
-  local run = token .. ' ' .. ask.run .. ' ' .. ask.tick_text .. ' ' .. ask.node_json
-  if untold ~= '' then run = run .. '\n' .. untold end
-  redis.call('ZADD', key.open, token, run)
-  return granted(token, previous, untold)
+  if timed then
+    redis.call('HSET', KEYS[2], 'token', token, 'tick', tick, 'schedule', schedule,
+      'how', 'granted', 'granted', token, 'blocked_by', '', 'holder', holder, 'run', run,
+      'node', ARGV[3], 'previous', previous, 'at', now, 'skew', ARGV[12])
+    -- What is untold goes on with the open run.
+    if mark_untold then redis.call('HDEL', KEYS[2], 'untold') end
+  else
+    redis.call('HSET', KEYS[2], 'token', token)
+  end
+  redis.call('HSET', KEYS[1], 'holder', holder, 'run', run, 'node', ARGV[3], 'token', token,
+    'previous', previous)
+  redis.call('PEXPIRE', KEYS[1], ARGV[8])
+  local entry = token .. ' ' .. run .. ' ' .. ARGV[6] .. ' ' .. ARGV[4]
+  if untold ~= '' then entry = entry .. '\n' .. untold end
+  redis.call('ZADD', KEYS[3], token, entry)
+end
+
+-- What is untold is the second line of an open run.
+local reply = { now, '', 'granted', token, previous, untold }
+for i = 1, #open do
+  if open[i]:sub(1, 16) ~= token then
+    reply[#reply + 1] = open[i]
+  else
+    reply[6] = open[i]:match('\n(.*)$') or ''
+  end
 end

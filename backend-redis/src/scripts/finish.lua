@@ -8,14 +8,24 @@
 -- Atomic so that nobody sees a run that has ended but holds the lock, or the other way round. The
 -- release comes first and stands when the record is refused; a full server, too, takes the record
 -- behind a release. Safe to repeat.
-local key = {
-  lock = KEYS[1], open = KEYS[2],
-  running = KEYS[3], runs = KEYS[4], skipped = KEYS[5], records = KEYS[6],
-}
 local now = clock()
-local what = release(key, { holder = ARGV[1], run = ARGV[2], token = ARGV[3] })
-local limits = { keep = tonumber(ARGV[4]), max_age = tonumber(ARGV[5]) }
-local failure = try(save, key, limits, now, ARGV[6], {
-  state = ARGV[7], token = ARGV[8], tail = ARGV[9],
-})
-return { now, failure, what }
+local what = release(ARGV[1], ARGV[2], ARGV[3])
+
+local function close(keep, max_age, now, run, state, token, tail)
+  local ran = state ~= 'running' and state ~= 'abandoned' and state ~= 'missed'
+    and state:sub(1, 8) ~= 'skipped-'
+  local place = ran and redis.call('ZSCORE', KEYS[3], run)
+  if not place then
+    return save(KEYS[3], KEYS[4], KEYS[5], KEYS[6], keep, max_age, now, run, state, token, tail)
+  end
+  -- The record of one of those that run says so, and yields to any end.
+  redis.call('ZADD', KEYS[4], place, run)
+  redis.call('ZREM', KEYS[3], run)
+  redis.call('HSET', KEYS[6], run,
+    now:sub(3, 15) .. ' ' .. state .. ' ' .. token .. ' ' .. tail)
+  trim(KEYS[3], KEYS[4], KEYS[6], keep, max_age, now, place, 0)
+end
+
+local why = why_not(pcall(close, tonumber(ARGV[4]), tonumber(ARGV[5]), now, ARGV[6], ARGV[7], ARGV[8],
+  ARGV[9]))
+return { now, why, what }

@@ -15,6 +15,7 @@ local function try(name, ...)
 end
 
 try('HSET', 'a', '1')
+try('HSETNX', 'b', '1')
 try('PEXPIRE', 1000)
 try('PTTL')
 try('HGET', 'a')
@@ -31,6 +32,7 @@ try('ZCARD')
 try('ZCOUNT', 0, 0)
 try('ZSCORE', 'a')
 try('ZREMRANGEBYSCORE', 0, 0)
+try('ZPOPMIN')
 try('ZREM', 'a')
 try('DEL')
 

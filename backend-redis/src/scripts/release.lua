@@ -7,5 +7,4 @@
 -- Atomic because the holder is looked at and its lock deleted in one step: a lock that expired and
 -- became another's in between stays. Safe to repeat.
 local now = clock()
-local key = { lock = KEYS[1], open = KEYS[2] }
-return { now, '', release(key, { holder = ARGV[1], run = ARGV[2], token = ARGV[3] }) }
+return { now, '', release(ARGV[1], ARGV[2], ARGV[3]) }

@@ -6,9 +6,7 @@
 --
 -- Atomic because what is stored is looked at before it is replaced: a final state stays whichever
 -- writer comes last. Safe to repeat.
-local key = { running = KEYS[1], runs = KEYS[2], skipped = KEYS[3], records = KEYS[4] }
 local now = clock()
-save(key, { keep = tonumber(ARGV[1]), max_age = tonumber(ARGV[2]) }, now, ARGV[3], {
-  state = ARGV[4], token = ARGV[5], tail = ARGV[6],
-})
+save(KEYS[1], KEYS[2], KEYS[3], KEYS[4], tonumber(ARGV[1]), tonumber(ARGV[2]), now, ARGV[3], ARGV[4],
+  ARGV[5], ARGV[6])
 return { now }

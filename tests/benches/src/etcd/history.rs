@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use tidelock::{Acquisition, RecordQuery, RecordStore};
 use tidelock_etcd::EtcdBackend;
-use tidelock_tests::servers::namespace;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::Etcd;
+use super::{Etcd, backend};
 use crate::bench::Bench;
 use crate::goal::Goal;
 use crate::load::{Jobs, runtime};
@@ -57,9 +56,7 @@ fn run() {
 
 /// A job with so many runs behind it.
 async fn history(endpoints: &str, behind: usize, keep: usize) -> Jobs<EtcdBackend> {
-    let keep = u32::try_from(keep).unwrap_or(u32::MAX);
-    let backend = EtcdBackend::builder(namespace()).keep(keep).connect(endpoints).await;
-    let jobs = Arc::new(Jobs::new(backend.expect("a server"), 1, "node-1"));
+    let jobs = Arc::new(Jobs::new(backend(endpoints, keep).await, 1, "node-1"));
     let mut tasks = JoinSet::new();
     for part in 0..behind.min(100) {
         let jobs = jobs.clone();

@@ -16,7 +16,7 @@ use crate::bench::Bench;
 use crate::goal::Goal;
 use crate::load::{Jobs, Ticks, random, runtime};
 use crate::measure::{interleaved, median, us};
-use crate::redis::{Redis, connect};
+use crate::redis::{Redis, backend, connect};
 use crate::table::{Table, show};
 
 pub(crate) const BENCH: Bench = Bench {
@@ -35,7 +35,7 @@ fn run() {
         let redis = Redis::connect().await;
         let (name, mut ours, mut plain) = (namespace(), Vec::new(), Vec::new());
         for node in 0..NODES {
-            let backend = RedisBackend::connect(&redis.url, &name).await.expect("a server");
+            let backend = backend(&redis.url, &name, 100).await;
             ours.push(Arc::new(Jobs::new(backend, 1, &format!("node-{node}"))));
             plain.push(connect(&redis.url).await);
         }

@@ -29,6 +29,9 @@ pub(crate) trait Server {
     fn cpu(&self) -> impl Future<Output = Duration>;
 }
 
+/// So long any call may take.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
 /// One thread, as a contender's CPU time is then least disturbed by what else the machine does.
 pub(crate) fn runtime() -> Runtime {
     let built = tokio::runtime::Builder::new_current_thread().enable_all().build();

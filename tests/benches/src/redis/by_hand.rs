@@ -43,7 +43,12 @@ impl Runs for ByHand {
         let (tick, number) = self.ticks.next();
         let (run, started) = (format!("{number:032x}"), now().as_microsecond());
         let name = format!("{key}:lock");
-        let lock = self.locks.lock(name.as_str(), Duration::from_secs(30)).await.expect("a lock");
+        let lock = loop {
+            // Its own patience is half a second.
+            if let Ok(lock) = self.locks.lock(name.as_str(), Duration::from_secs(30)).await {
+                break lock;
+            }
+        };
         let mut mark = self.mark.key(format!("{key}:mark"));
         let mark = mark.arg(format!("{tick:015}")).arg(&run);
         let token: Option<u64> = mark.invoke_async(&mut connection).await.expect("an answer");

@@ -5,7 +5,7 @@ use tidelock_redis::RedisBackend;
 use tidelock_tests::servers::namespace;
 use tokio::task::JoinSet;
 
-use super::Redis;
+use super::{Redis, backend};
 use crate::bench::Bench;
 use crate::goal::Goal;
 use crate::load::{Jobs, Runs, runtime};
@@ -60,9 +60,8 @@ fn run() {
 
 /// A job with so many runs behind it.
 async fn history(url: &str, behind: usize, keep: usize) -> Jobs<RedisBackend> {
-    let keep = u32::try_from(keep).unwrap_or(u32::MAX);
-    let backend = RedisBackend::builder(namespace()).keep(keep).connect(url).await;
-    let jobs = std::sync::Arc::new(Jobs::new(backend.expect("a server"), 1, "node-1"));
+    let backend = backend(url, &namespace(), keep).await;
+    let jobs = std::sync::Arc::new(Jobs::new(backend, 1, "node-1"));
     let mut tasks = JoinSet::new();
     for part in 0..behind.min(100) {
         let jobs = jobs.clone();
@@ -102,8 +101,7 @@ async fn figures(redis: &Redis, jobs: &Jobs<RedisBackend>) -> Vec<f64> {
 /// Bytes that each of 100 runs takes that were granted and have ended, in all keys of its history.
 async fn bytes(redis: &Redis) -> f64 {
     let name = namespace();
-    let backend = RedisBackend::connect(&redis.url, &name).await.expect("a server");
-    let jobs = Jobs::new(backend, 1, "node-1");
+    let jobs = Jobs::new(backend(&redis.url, &name, 100).await, 1, "node-1");
     for _ in 0..100 {
         jobs.run(0).await;
     }

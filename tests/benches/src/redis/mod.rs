@@ -12,7 +12,7 @@ mod whole_run;
 use tidelock_redis::RedisBackend;
 use tidelock_tests::servers::namespace;
 
-use crate::load::Jobs;
+use crate::load::{Jobs, PATIENCE};
 
 pub(crate) use history::BENCH as HISTORY;
 pub(crate) use renewals::BENCH as RENEWALS;
@@ -22,6 +22,12 @@ pub(crate) use whole_run::BENCH as WHOLE_RUN;
 
 /// Ours, with the default settings.
 async fn ours(url: &str, jobs: usize) -> Jobs<RedisBackend> {
-    let backend = RedisBackend::connect(url, namespace()).await;
-    Jobs::new(backend.expect("a server that answers"), jobs, "node-1")
+    Jobs::new(backend(url, &namespace(), 100).await, jobs, "node-1")
+}
+
+/// A backend that keeps so many runs of each job.
+pub(crate) async fn backend(url: &str, namespace: &str, keep: usize) -> RedisBackend {
+    let keep = u32::try_from(keep).unwrap_or(u32::MAX);
+    let builder = RedisBackend::builder(namespace).keep(keep).operation_timeout(PATIENCE);
+    builder.connect(url).await.expect("a server that answers")
 }

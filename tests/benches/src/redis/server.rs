@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{Client, Cmd, FromRedisValue};
+use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue};
 use tidelock_tests::servers::RedisServer;
 
-use crate::load::Server;
+use crate::load::{PATIENCE, Server};
 
 /// A server, and a connection to ask it how it is.
 pub(crate) struct Redis {
@@ -58,10 +58,14 @@ impl Redis {
     }
 }
 
-/// A connection as an application has it.
+/// A connection as an application has it, but patient: the machine may have much else to do.
 pub(crate) async fn connect(url: &str) -> MultiplexedConnection {
     let client = Client::open(url).expect("an address");
-    client.get_multiplexed_async_connection().await.expect("a server that answers")
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(PATIENCE))
+        .set_response_timeout(Some(PATIENCE));
+    let opened = client.get_multiplexed_async_connection_with_config(&config).await;
+    opened.expect("a server that answers")
 }
 
 impl Server for Redis {
