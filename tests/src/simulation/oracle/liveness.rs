@@ -177,11 +177,14 @@ fn seconds(at: u64) -> String {
 }
 
 /// Without a clock at the backend, a node whose own is ahead takes ticks before their time, and
-/// passes over what is older.
+/// passes over what is older; one that has just begun takes what fell due before that by its own
+/// clock for missed.
 fn is_early(story: &Story<'_>, moved: &Move) -> bool {
-    let seat = story.lives[moved.ask.life].seat;
+    let life = &story.lives[moved.ask.life];
     let early = story.since_start(moved.tick.at()) > moved.at;
-    !story.plan.store.clock && (early || !story.plan.nodes[seat].keeps_time())
+    let skips = matches!(moved.consumed, Some((SkipReason::Misfire, _)));
+    let begins = skips && moved.at < life.up + 2_000_000;
+    !story.plan.store.clock && (early || begins || !story.plan.nodes[life.seat].keeps_time())
 }
 
 /// Without a clock at the backend, a node that finds the lock held waits before it asks again.
