@@ -45,7 +45,8 @@ struct Sample {
 pub(crate) fn run(words: &[String]) {
     let minutes = words.iter().skip_while(|word| *word != "--minutes").nth(1);
     let minutes: u64 = minutes.and_then(|word| word.parse().ok()).unwrap_or(30);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let samples = runtime.expect("a runtime").block_on(soak(minutes.max(2) * 60));
     tell(&samples);
 }
@@ -131,7 +132,12 @@ impl Sample {
         let part = 100.0 * self.cpu / self.second.max(1) as f64;
         println!(
             "| {:6} | {:11} | {:5} | {:4} | {:16.1} | {:10} |",
-            self.second, self.memory, self.tasks, self.runs, part, self.server.round()
+            self.second,
+            self.memory,
+            self.tasks,
+            self.runs,
+            part,
+            self.server.round()
         );
     }
 }

@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use etcd_client::{
-    Compare, CompareOp, DeleteOptions, GetOptions, KvClient, PutOptions, SortOrder, SortTarget, Txn,
-    TxnOp, TxnOpResponse,
+    Compare, CompareOp, DeleteOptions, GetOptions, KvClient, PutOptions, SortOrder, SortTarget,
+    Txn, TxnOp, TxnOpResponse,
 };
 
 use super::Etcd;
@@ -76,14 +76,7 @@ impl Job {
     }
 
     /// The transaction, and what stands in the lock.
-    fn begin(
-        &self,
-        tick: i64,
-        run: &str,
-        lease: i64,
-        record: &str,
-        started: i64,
-    ) -> (Txn, String) {
+    fn begin(&self, tick: i64, run: &str, lease: i64, record: &str, started: i64) -> (Txn, String) {
         let lock = format!(r#"{{"holder":"node-1/{run}","run":"{run}"}}"#);
         let mark = self.key(&format!("mark/{tick:015}"));
         let newest = GetOptions::new()
@@ -96,18 +89,10 @@ impl Job {
         let txn = Txn::new().when([free, newer]).and_then([
             TxnOp::get(self.key("mark/"), Some(newest)),
             TxnOp::get(self.key("open/"), Some(GetOptions::new().with_range(self.key("open0")))),
-            TxnOp::put(
-                self.key("lock"),
-                lock.clone(),
-                Some(PutOptions::new().with_lease(lease)),
-            ),
+            TxnOp::put(self.key("lock"), lock.clone(), Some(PutOptions::new().with_lease(lease))),
             TxnOp::put(self.key("token"), run, None),
             TxnOp::put(self.key(&format!("open/{run}")), format!("node-1 {tick}"), None),
-            TxnOp::put(
-                mark,
-                format!("granted node-1/{run} {run} node-1 0000000000000007"),
-                None,
-            ),
+            TxnOp::put(mark, format!("granted node-1/{run} {run} node-1 0000000000000007"), None),
             TxnOp::put(record, format!("running {tick} {started} node-1"), None),
             TxnOp::get(
                 self.key("runs/"),

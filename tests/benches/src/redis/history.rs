@@ -38,9 +38,8 @@ fn run() {
         let bytes = bytes(&redis).await;
         (redis, jobs, bytes)
     });
-    let found = interleaved(ROUNDS, &jobs, |jobs| {
-        runtime.block_on(async { figures(&redis, jobs).await })
-    });
+    let found =
+        interleaved(ROUNDS, &jobs, |jobs| runtime.block_on(async { figures(&redis, jobs).await }));
     let columns = ["runs behind", "`finish`: server us", "`list(100)`: server us", "records"];
     let mut table = Table::new(&columns);
     for ((name, ..), figures) in cases.iter().zip(&found) {

@@ -50,9 +50,8 @@ impl Redis {
 
     /// Bytes of memory that a key takes.
     pub(crate) async fn memory(&self, key: &str) -> f64 {
-        let bytes: Option<i64> = self
-            .say(redis::cmd("MEMORY").arg("USAGE").arg(key).arg("SAMPLES").arg(0))
-            .await;
+        let bytes: Option<i64> =
+            self.say(redis::cmd("MEMORY").arg("USAGE").arg(key).arg("SAMPLES").arg(0)).await;
         #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
         let bytes = bytes.unwrap_or(0) as f64;
         bytes

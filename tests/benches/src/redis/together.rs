@@ -40,10 +40,13 @@ fn run() {
     let names = ["floor, pipelined", "tidelock"];
     let found = interleaved(ROUNDS, &names, |name| {
         runtime.block_on(async {
-            let (begun, before, server) =
-                (Instant::now(), ProcessTime::now(), redis.cpu().await);
+            let (begun, before, server) = (Instant::now(), ProcessTime::now(), redis.cpu().await);
             for _ in 0..BATCHES {
-                if *name == "tidelock" { together(&ours).await } else { floor.pipelined(JOBS).await }
+                if *name == "tidelock" {
+                    together(&ours).await
+                } else {
+                    floor.pipelined(JOBS).await
+                }
             }
             let (took, client) = (begun.elapsed(), before.elapsed());
             let server = redis.cpu().await.saturating_sub(server);
