@@ -78,7 +78,8 @@ impl Now<'_, '_> {
                 continue;
             }
             if self.stands_still(handler.life, at) {
-                self.open[index].overtaken = true;
+                let forced = self.may_be_overtaken(at, handler);
+                self.open[index].overtaken |= !forced;
             } else if self.is_stoppable(handler) && !self.may_be_overtaken(at, handler) {
                 let text = format!("token {token} is granted while {handler:?} is at work");
                 findings.push(Finding::new(Promise::NoOverlap, at, text));
