@@ -184,7 +184,7 @@ fn is_early(story: &Story<'_>, moved: &Move) -> bool {
     let early = story.since_start(moved.tick.at()) > moved.at;
     let skips = matches!(moved.consumed, Some((SkipReason::Misfire, _)));
     let begins = skips && moved.at < life.up + 2_000_000;
-    !story.plan.store.clock && (early || begins || !story.plan.nodes[life.seat].keeps_time())
+    !story.plan.store.clock && (early || begins || !story.keeps_time(life.seat))
 }
 
 /// Without a clock at the backend, a node that finds the lock held waits before it asks again.
