@@ -99,7 +99,7 @@ impl<'a> ContainedProcesses<'a> {
                     None => {
                         let name = servers[random.random_range(0..servers.len())];
                         let trouble = any_trouble(&mut random);
-                        self.make(name, trouble);
+                        assert!(self.make(name, trouble), "{name} has ended");
                         Some((name, trouble))
                     }
                 };
@@ -111,10 +111,13 @@ impl<'a> ContainedProcesses<'a> {
         if let Some((name, trouble)) = server_trouble {
             self.undo(name, trouble);
         }
-        (0..self.nodes.len()).for_each(|place| self.mend(place));
-        // One more run closes what the last ones killed have left.
-        sleep(Duration::from_secs(8)).await;
-        self.terminate();
+        // One more run closes what the last ones killed have left. A node whose server was not yet
+        // there at its start has ended, and is started again.
+        for _ in 0..8 {
+            (0..self.nodes.len()).for_each(|place| self.mend(place));
+            sleep(Duration::from_secs(1)).await;
+        }
+        self.terminate().await;
         sleep(Duration::from_millis(300)).await;
     }
 
@@ -136,8 +139,8 @@ impl<'a> ContainedProcesses<'a> {
             self.kill(place);
         } else {
             let trouble = any_trouble(random);
-            self.make(&name(place), trouble);
-            self.nodes[place].trouble = Some(trouble);
+            // It may have ended just now, where it did not reach its server at its start.
+            self.nodes[place].trouble = self.make(&name(place), trouble).then_some(trouble);
         }
     }
 
@@ -159,19 +162,21 @@ impl<'a> ContainedProcesses<'a> {
         process.is_some_and(|process| matches!(process.try_wait(), Ok(None)))
     }
 
-    fn make(&mut self, name: &str, trouble: Trouble) {
-        self.troubles += 1;
-        match trouble {
+    /// Whether there was one to do it to.
+    fn make(&mut self, name: &str, trouble: Trouble) -> bool {
+        let made = match trouble {
             Trouble::Cut => self.containers.cut(name),
             Trouble::Paused => self.containers.pause(name),
-        }
+        };
+        self.troubles += usize::from(made);
+        made
     }
 
     fn undo(&self, name: &str, trouble: Trouble) {
         match trouble {
             Trouble::Cut => self.containers.heal(name),
             Trouble::Paused => self.containers.unpause(name),
-        }
+        };
     }
 
     fn launch(&mut self, place: usize) {
@@ -192,9 +197,16 @@ impl<'a> ContainedProcesses<'a> {
         }
     }
 
-    fn terminate(&mut self) {
-        for place in 0..self.nodes.len() {
-            self.containers.signal(&name(place), "TERM");
+    /// Tells all nodes to end, again and again: the first process of a container that does not
+    /// listen yet hears no signal.
+    async fn terminate(&mut self) {
+        let begun = Instant::now();
+        while (0..self.nodes.len()).any(|place| self.runs(place)) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "a node does not end at SIGTERM");
+            for place in 0..self.nodes.len() {
+                self.containers.signal(&name(place), "TERM");
+            }
+            sleep(Duration::from_secs(1)).await;
         }
         for mut process in self.nodes.iter_mut().filter_map(|node| node.process.take()) {
             let ended = process.wait().expect("its end");

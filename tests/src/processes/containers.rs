@@ -79,29 +79,30 @@ impl Containers {
         told.trim().parse().unwrap_or_else(|_| panic!("{name} has no address: {told}"))
     }
 
-    /// Takes it off the network: connections stay, and nothing arrives.
-    pub fn cut(&self, name: &str) {
-        docker(&["network", "disconnect", "--force", &self.network, &self.full(name)]);
+    /// Takes it off the network: connections stay, and nothing arrives. Whether it ran: this one
+    /// and those below do nothing to one that has ended.
+    pub fn cut(&self, name: &str) -> bool {
+        ran(&["network", "disconnect", "--force", &self.network, &self.full(name)])
     }
 
     /// Puts it back on.
-    pub fn heal(&self, name: &str) {
-        docker(&["network", "connect", "--alias", name, &self.network, &self.full(name)]);
+    pub fn heal(&self, name: &str) -> bool {
+        ran(&["network", "connect", "--alias", name, &self.network, &self.full(name)])
     }
 
     /// Freezes all that runs in it.
-    pub fn pause(&self, name: &str) {
-        docker(&["pause", &self.full(name)]);
+    pub fn pause(&self, name: &str) -> bool {
+        ran(&["pause", &self.full(name)])
     }
 
     /// Lets it go on.
-    pub fn unpause(&self, name: &str) {
-        docker(&["unpause", &self.full(name)]);
+    pub fn unpause(&self, name: &str) -> bool {
+        ran(&["unpause", &self.full(name)])
     }
 
     /// Sends it a signal, such as `KILL`.
-    pub fn signal(&self, name: &str, signal: &str) {
-        docker(&["kill", "--signal", signal, &self.full(name)]);
+    pub fn signal(&self, name: &str, signal: &str) -> bool {
+        ran(&["kill", "--signal", signal, &self.full(name)])
     }
 
     /// Starts a server again that was killed, with what it had stored.
@@ -125,6 +126,17 @@ impl Drop for Containers {
         );
         let _ = Command::new("sh").args(["-c", &clean]).output();
     }
+}
+
+/// Does something to a container; whether it had not ended.
+fn ran(arguments: &[&str]) -> bool {
+    let said = Command::new("docker").args(arguments).output();
+    let said = said.expect("a container engine, and its program docker");
+    let error = String::from_utf8_lossy(&said.stderr).to_lowercase();
+    let ended = ["is not running", "no such container", "is not connected to"];
+    let ended = !said.status.success() && ended.iter().any(|words| error.contains(words));
+    assert!(said.status.success() || ended, "docker {arguments:?}: {said:?}");
+    !ended
 }
 
 /// What it says.
