@@ -43,6 +43,7 @@
 mod acquire;
 mod backend;
 mod config;
+mod hash;
 mod locks;
 mod moment;
 mod records;

@@ -8,13 +8,14 @@ use tidelock::{Record, RunId};
 use tokio::time::Instant;
 
 use crate::config::Limits;
+use crate::hash::ByRunId;
 
 /// The records of one job: those of runs, and apart from them those of ticks that did not run.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     runs: Shelf,
     not_run: Shelf,
-    places: HashMap<RunId, Place>,
+    places: HashMap<RunId, Place, ByRunId>,
     /// The store's own order; the next record's place in it.
     next: u64,
 }
@@ -132,6 +133,10 @@ impl Shelf {
 
     fn insert(&mut self, entry: Entry) {
         let (Ok(at) | Err(at)) = self.find(entry.sequence);
+        if self.0.capacity() == 0 {
+            // The first one gets no room for three others: many jobs have no more for long.
+            self.0.reserve_exact(1);
+        }
         self.0.insert(at, entry);
     }
 

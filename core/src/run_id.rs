@@ -74,7 +74,17 @@ pub struct Holder(Arc<str>);
 impl Holder {
     /// The holder of one acquisition by `node`; `random` must never be used twice.
     pub fn new(node: &NodeId, random: u128) -> Self {
-        Self(format!("{node}/{random:032x}").into())
+        // Made for each acquisition: `format!` would cost more than the rest of it.
+        let node = node.as_str();
+        let mut text = String::with_capacity(node.len() + 33);
+        text.push_str(node);
+        text.push('/');
+        for byte in random.to_be_bytes() {
+            for half in [byte >> 4, byte & 0xf] {
+                text.push(char::from(b"0123456789abcdef"[usize::from(half)]));
+            }
+        }
+        Self(text.into())
     }
 
     /// A holder read back from a store.
@@ -103,6 +113,12 @@ impl fmt::Debug for Holder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_holder_is_the_node_and_the_number_in_hexadecimal_digits() {
+        let (node, number) = (NodeId::new("a/b").unwrap(), 0x0123_4567_89ab_cdef);
+        assert_eq!(Holder::new(&node, number).as_str(), format!("{node}/{number:032x}"));
+    }
 
     #[test]
     fn a_run_id_reads_back_what_it_prints() {

@@ -37,14 +37,23 @@ impl Core {
             let Some(place) = self.take_place(&asking).await else {
                 continue;
             };
-            let Ok(permit) = self.asks.acquire().await else {
-                return;
+            let (permit, worth) = match self.asks.try_acquire() {
+                Ok(permit) if self.places.is_none() => (permit, worth),
+                permit => {
+                    let Ok(permit) = (match permit {
+                        Ok(permit) => Ok(permit),
+                        Err(_) => self.asks.acquire().await,
+                    }) else {
+                        return;
+                    };
+                    // A wait for place and permit may have taken long.
+                    let worth = self.is_worth(&asking);
+                    if !self.may_ask(&asking, worth) {
+                        return self.give_up(&asking);
+                    }
+                    (permit, worth)
+                }
             };
-            // A wait for place and permit may have taken long.
-            let worth = self.is_worth(&asking);
-            if !self.may_ask(&asking, worth) {
-                return self.give_up(&asking);
-            }
             if !worth {
                 // All that is left to find out is what became of the request that was not answered:
                 // what was not granted by then is not to be run, nor to hold the lock for a moment.

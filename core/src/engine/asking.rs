@@ -62,13 +62,13 @@ impl Core {
         request.intent = tick.intent;
         request.after =
             if tick.occurrence == due.next { Occurrence::new(due.cursor) } else { None };
-        request.skew = self.meter.skew(self.clock.now(), Instant::now()).map(|skew| skew.ahead);
+        let reading = self.read();
+        request.skew = reading.skew.map(|skew| skew.ahead);
         if !tick.patient && self.backend.has_clock() {
             request.if_held = IfHeld::Consume;
         }
-        let started = self.clock.now();
-        let mut running =
-            Record::new(run_id, job.id.clone(), self.node.clone(), RunState::Running, started);
+        let (id, node) = (job.id.clone(), self.node.clone());
+        let mut running = Record::new(run_id, id, node, RunState::Running, reading.wall);
         running.occurrence = occurrence;
         let held = Backoff::quick();
         Asking {
@@ -87,7 +87,8 @@ impl Core {
     /// Whether the tick may still be run: its successor is not due, and it is not too late.
     pub(super) fn is_worth(&self, asking: &Asking) -> bool {
         let (job, tick) = (&asking.due.job, asking.tick);
-        let now = self.clocks().passed(self.basis());
+        let reading = self.read();
+        let now = reading.clocks().passed(reading.basis);
         let late = now.saturating_sub(job.due_at(tick.occurrence));
         let in_time = match (job.start_within, tick.intent) {
             (Some(limit), Intent::Run) => {

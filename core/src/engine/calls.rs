@@ -24,14 +24,14 @@ fn bound(ttl: Duration) -> Duration {
 }
 
 impl Core {
-    /// `call` begins with the call itself, so that a backend which panics before it returns a
+    /// What was answered, and when. `call` begins with the call itself, so that a backend which panics before it returns a
     /// future is caught, too.
     async fn bounded<T>(
         &self,
         operation: &'static str,
         bound: Duration,
         call: impl Future<Output = Result<T, BackendError>>,
-    ) -> Result<T, BackendError> {
+    ) -> Result<(T, Instant), BackendError> {
         let mut call = pin!(shielded(call));
         // Many a backend answers at once: a call that does needs no timer.
         let at_once = poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await;
@@ -47,10 +47,10 @@ impl Core {
             }
             Err(_) => Err(BackendError::new(ErrorKind::Timeout, "backend", operation)),
         };
-        if result.is_ok() {
-            self.pulse.good_call();
-        }
-        result
+        let value = result?;
+        let received = Instant::now();
+        self.pulse.good_call(received);
+        Ok((value, received))
     }
 
     /// A call whose answer tells the backend's clock.
@@ -61,10 +61,10 @@ impl Core {
         call: impl Future<Output = Result<Answer<T>, BackendError>>,
     ) -> Result<T, BackendError> {
         let sent = Instant::now();
-        let answer = self.bounded(operation, bound, call).await?;
+        let (answer, received) = self.bounded(operation, bound, call).await?;
         if let Some(clock) = answer.clock {
-            self.meter.observe(sent, Instant::now(), clock);
-            self.tell_skew();
+            self.meter.observe(sent, received, clock);
+            self.tell_skew(received);
         }
         Ok(answer.value)
     }
@@ -107,10 +107,12 @@ impl Core {
     }
 
     pub(crate) async fn save(&self, record: &Record) -> Result<(), BackendError> {
-        self.bounded("save", MOST, async { self.backend.save(record).await }).await
+        let saved = async { self.backend.save(record).await };
+        self.bounded("save", MOST, saved).await.map(|(saved, _)| saved)
     }
 
     pub(crate) async fn list(&self, query: &RecordQuery) -> Result<Vec<Record>, BackendError> {
-        self.bounded("list", MOST, async { self.backend.list(query).await }).await
+        let listed = async { self.backend.list(query).await };
+        self.bounded("list", MOST, listed).await.map(|(listed, _)| listed)
     }
 }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::Core;
 use super::events::EventKind;
 use super::misfire::Moment;
-use super::plan::Basis;
+use super::plan::{Basis, Clocks};
 use super::table::Registration;
 use crate::{JobId, Mark};
 
@@ -28,8 +28,8 @@ pub(crate) struct Told {
 
 impl Core {
     /// Tells, once, that this node's clock and the backend's differ, or do so no more.
-    pub(crate) fn tell_skew(&self) {
-        let Some(skew) = self.meter.skew(self.clock.now(), Instant::now()) else {
+    pub(crate) fn tell_skew(&self, now: Instant) {
+        let Some(skew) = self.read_at(now).skew else {
             return;
         };
         let large = skew.exceeds(self.max_ahead);
@@ -123,8 +123,7 @@ impl Watch {
     }
 
     /// The moment by the clock that a job is planned by.
-    pub(crate) fn moment(&self, core: &Core, basis: Basis) -> Moment {
-        let clocks = core.clocks();
+    pub(crate) fn moment(&self, core: &Core, basis: Basis, clocks: Clocks) -> Moment {
         let server = |at: Instant| core.meter.server_at(at).map(Timestamp::as_millisecond);
         let moment = match (basis, clocks.server, server(self.since.1)) {
             (Basis::Server, Some(now), Some(watching_since)) => Moment { now, watching_since },

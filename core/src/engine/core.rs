@@ -9,13 +9,13 @@ use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
 use tokio::sync::{Notify, Semaphore};
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::ending::Endings;
 use super::events::{EventKind, Events};
 use super::live::Live;
+use super::looks::Looks;
 use super::misfire::instant;
 use super::outbox::Outbox;
 use super::plan::{Basis, Clocks};
@@ -29,7 +29,7 @@ use crate::{Backend, BackendError, Clock, ClockPolicy, Holder, JobId, NodeId, Ru
 pub(crate) const MAX_ASKS: usize = 64;
 
 /// How many jobs are looked up at a time.
-const MAX_LOOKS: usize = 16;
+pub(crate) const MAX_LOOKS: usize = 16;
 
 #[derive(Debug)]
 pub(crate) struct Core {
@@ -50,6 +50,7 @@ pub(crate) struct Core {
     pub(crate) outbox: Outbox,
     pub(crate) asks: Semaphore,
     pub(crate) looks: Semaphore,
+    pub(crate) looks_to_come: Looks,
     /// A place for each run, where the node has a maximum.
     pub(crate) places: Option<Arc<Semaphore>>,
     random: Mutex<StdRng>,
@@ -95,6 +96,7 @@ impl Core {
             outbox: Outbox::default(),
             asks: Semaphore::new(MAX_ASKS),
             looks: Semaphore::new(MAX_LOOKS),
+            looks_to_come: Looks::default(),
             places: parts
                 .max_running
                 .map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))),
@@ -139,18 +141,12 @@ impl Core {
 
     /// Both clocks now.
     pub(crate) fn clocks(&self) -> Clocks {
-        let server = self.meter.server_at(Instant::now()).map(Timestamp::as_millisecond);
-        Clocks { wall: self.clock.now().as_millisecond(), server }
+        self.read().clocks()
     }
 
-    /// By which clock ticks are planned: by the backend's when the node is to correct its own, or
-    /// when its own is so far ahead that it would hear `TooEarly`.
+    /// By which clock ticks are planned just now.
     pub(crate) fn basis(&self) -> Basis {
-        let Some(skew) = self.meter.skew(self.clock.now(), Instant::now()) else {
-            return Basis::Wall;
-        };
-        let ahead = skew.ahead.is_positive() && skew.ahead.unsigned_abs() >= self.max_ahead;
-        if ahead || self.clock_policy == ClockPolicy::Correct { Basis::Server } else { Basis::Wall }
+        self.read().basis
     }
 
     /// From when on a job counts that is registered now: what is not due yet by the backend's clock,
@@ -164,7 +160,9 @@ impl Core {
     }
 
     pub(crate) fn event(&self, job: Option<&JobId>, kind: EventKind) {
-        self.events.send(self.clock.now(), job, kind);
+        if self.events.is_heard() {
+            self.events.send(self.clock.now(), job, kind);
+        }
     }
 
     /// Tells of a failed call.

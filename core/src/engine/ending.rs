@@ -1,17 +1,19 @@
 //! The runs of this node that are over, and whose locks are not yet known to be free.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::select;
 use tokio_util::sync::CancellationToken;
 
 use super::Core;
+use super::hash::Seeded;
 use crate::JobId;
 
 /// The jobs that have runs which are over and not yet released.
 #[derive(Debug, Default)]
-pub(crate) struct Endings(Arc<Mutex<HashMap<JobId, OfJob>>>);
+pub(crate) struct Endings(Arc<Mutex<HashMap<JobId, OfJob, Seeded>>>);
 
 #[derive(Debug, Default)]
 struct OfJob {
@@ -23,7 +25,7 @@ struct OfJob {
 /// One of those runs; dropped once its lock is free, or has expired.
 #[derive(Debug)]
 pub(crate) struct Ending {
-    all: Arc<Mutex<HashMap<JobId, OfJob>>>,
+    all: Arc<Mutex<HashMap<JobId, OfJob, Seeded>>>,
     job: JobId,
 }
 
@@ -43,12 +45,12 @@ impl Endings {
 impl Drop for Ending {
     fn drop(&mut self) {
         let mut all = lock(&self.all);
-        let Some(of_job) = all.get_mut(&self.job) else { return };
-        of_job.count -= 1;
-        if of_job.count > 0 {
+        let Entry::Occupied(mut of_job) = all.entry(self.job.clone()) else { return };
+        of_job.get_mut().count -= 1;
+        if of_job.get().count > 0 {
             return;
         }
-        let over = all.remove(&self.job).and_then(|of_job| of_job.over);
+        let over = of_job.remove().over;
         drop(all);
         if let Some(over) = over {
             over.cancel();

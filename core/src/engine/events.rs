@@ -122,6 +122,11 @@ impl Events {
         Self { node, sender: Mutex::new(Some(broadcast::Sender::new(CAPACITY))) }
     }
 
+    /// Whether anybody listens.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.sender().as_ref().is_some_and(|sender| sender.receiver_count() > 0)
+    }
+
     /// Sends an event, if anybody listens. Never waits.
     pub(crate) fn send(&self, at: Timestamp, job: Option<&JobId>, kind: EventKind) {
         let sender = self.sender();

@@ -37,7 +37,7 @@ pub(crate) fn pick(
     let newest = ticks::newest(job, cursor, now)?.unwrap_or(next).max(next);
     let missed = |tick: Occurrence| tick.as_millisecond() + job.splay_ms < moment.watching_since;
     let (occurrence, patient) = match job.misfire {
-        Misfire::All { max } if newest != next || missed(newest) => {
+        Misfire::All { max } if max > 0 && (newest != next || missed(newest)) => {
             (oldest_of(job, cursor, next, newest, max)?, true)
         }
         _ => (newest, false),
@@ -45,9 +45,9 @@ pub(crate) fn pick(
     let late = moment.now - (occurrence.as_millisecond() + job.splay_ms);
     let too_late = job.start_within.is_some_and(|limit| i128::from(late) > millis(limit));
     let unwanted = match job.misfire {
-        Misfire::Skip => missed(occurrence),
-        Misfire::All { max } => max == 0 && patient,
-        Misfire::Once => false,
+        // The newest of several may be due just now: it is not missed by who was busy with another.
+        Misfire::Skip | Misfire::All { max: 0 } => missed(occurrence),
+        Misfire::All { .. } | Misfire::Once => false,
     };
     let intent = if too_late || unwanted { Intent::Skip(SkipReason::Misfire) } else { Intent::Run };
     // Nothing waits behind a tick that is only passed over.
@@ -127,6 +127,14 @@ mod tests {
         assert_eq!(with(Misfire::All { max: 3 }), (8, true, true));
         assert_eq!(with(Misfire::All { max: 99 }), (1, true, true));
         assert_eq!(with(Misfire::All { max: 0 }), (10, false, false));
+    }
+
+    #[test]
+    fn of_several_ticks_that_are_due_the_newest_is_not_missed_by_who_was_watching() {
+        for misfire in [Misfire::Once, Misfire::Skip, Misfire::All { max: 0 }] {
+            let job = job(|job| job.misfire(misfire));
+            assert_eq!(picked(&job, 120_001, 0), (2, true, false), "{misfire:?}");
+        }
     }
 
     #[test]

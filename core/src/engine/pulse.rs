@@ -21,9 +21,8 @@ impl Pulse {
         *self.last_loop.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
     }
 
-    pub(crate) fn good_call(&self) {
-        let mut last = self.last_good_call.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = Some(Instant::now());
+    pub(crate) fn good_call(&self, at: Instant) {
+        *self.last_good_call.lock().unwrap_or_else(PoisonError::into_inner) = Some(at);
     }
 
     pub(crate) fn since_loop(&self) -> Option<Duration> {

@@ -129,8 +129,18 @@ impl Core {
             () = self.stopping.cancelled() => return,
             state = self.state_of(registration, &job) => state,
         };
-        let mark = state.and_then(|state| state.mark);
-        if let Some(mark) = &mark {
+        self.looked_up(registration, &job, state.as_ref());
+    }
+
+    /// What the backend knows of a job has been found out; `None`: it never will.
+    pub(super) fn looked_up(
+        &self,
+        registration: Registration,
+        job: &Definition,
+        state: Option<&LockState>,
+    ) {
+        let mark = state.and_then(|state| state.mark.as_ref());
+        if let Some(mark) = mark {
             self.look_at_mark(registration, &job.id, mark);
         }
         let missed_since = match mark {
@@ -141,7 +151,7 @@ impl Core {
             Some(_) => None,
             None => job.schedule.is_once().then_some(Timestamp::UNIX_EPOCH),
         };
-        self.looked(registration, &job, missed_since);
+        self.looked(registration, job, missed_since);
     }
 
     /// What the backend knows of a job, asked until it tells; `None`: it never will, or the job has

@@ -72,6 +72,12 @@ impl SkewMeter {
         sample.map(|sample| read(sample, at))
     }
 
+    /// The same, with its uncertainty.
+    pub(crate) fn at(&self, at: Instant) -> Option<(Timestamp, Duration)> {
+        let sample = *self.sample.lock().unwrap_or_else(PoisonError::into_inner);
+        sample.map(|sample| (read(sample, at), sample.uncertainty))
+    }
+
     /// The skew of a wall clock that shows `wall` at `at`.
     pub(crate) fn skew(&self, wall: Timestamp, at: Instant) -> Option<Skew> {
         let sample = (*self.sample.lock().unwrap_or_else(PoisonError::into_inner))?;

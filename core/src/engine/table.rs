@@ -6,6 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
+use super::hash::Seeded;
 use super::plan::{Basis, Clocks, Place, Plan};
 use super::told::Told;
 use crate::job::Definition;
@@ -72,7 +73,7 @@ pub(crate) struct Due {
 pub(crate) struct Table {
     entries: Vec<Option<Entry>>,
     free: Vec<u32>,
-    by_id: HashMap<JobId, u32>,
+    by_id: HashMap<JobId, u32, Seeded>,
     plan: Plan,
     registrations: u64,
 }

@@ -9,7 +9,8 @@ use tokio::time::{Instant, sleep};
 use super::Core;
 use super::clock_watch::Watch;
 use super::events::EventKind;
-use super::misfire;
+use super::misfire::{self, Moment};
+use super::plan::{Basis, Clocks};
 use super::table::Due;
 
 /// The longest sleep: a clock that was set, or a machine that slept, is noticed after it.
@@ -17,6 +18,27 @@ pub(crate) const NAP: Duration = Duration::from_secs(30);
 
 /// How many ticks are taken from the queue at a time, before other tasks have their turn.
 const BATCH: usize = 1_024;
+
+/// How many of them are started by one reading of the clocks.
+const AT_A_READING: usize = 32;
+
+/// One reading of the clocks, and what it means for ticks planned by either.
+struct Moments {
+    clocks: Clocks,
+    basis: Basis,
+    wall: Moment,
+    server: Moment,
+}
+
+impl Moments {
+    fn new(core: &Core, watch: &Watch) -> Self {
+        let reading = core.read();
+        let clocks = reading.clocks();
+        let moment = |basis| watch.moment(core, basis, clocks);
+        let (wall, server) = (moment(Basis::Wall), moment(Basis::Server));
+        Self { clocks, basis: reading.basis, wall, server }
+    }
+}
 
 pub(crate) async fn run(core: Arc<Core>) {
     let mut watch = Watch::new(core.clock.now(), Instant::now());
@@ -27,7 +49,7 @@ pub(crate) async fn run(core: Arc<Core>) {
         if let Some(by) = watch.wake(core.clock.now(), now, planned) {
             tracing::warn!(node = %core.node, %by, "the clock was set, or the machine slept");
             core.event(None, EventKind::ClockStepped { by });
-            core.tell_skew();
+            core.tell_skew(now);
             if by.is_negative() {
                 core.set_back();
             }
@@ -37,20 +59,30 @@ pub(crate) async fn run(core: Arc<Core>) {
         // The backend's own clock may have been set.
         core.refresh_meter(NAP);
         let mut taken = 0;
+        let mut moments = Moments::new(&core, &watch);
         while taken < BATCH {
-            let Some(due) = core.table().take_due(core.clocks()) else {
+            let Some(due) = core.table().take_due(moments.clocks) else {
                 break;
             };
             taken += 1;
-            start(&core, &watch, due);
+            start(&core, &moments, due);
+            if taken % AT_A_READING == 0 {
+                moments = Moments::new(&core, &watch);
+            }
         }
         if taken == BATCH {
             planned = Instant::now();
             tokio::task::yield_now().await;
             continue;
         }
-        let nap = match core.table().next_wake(core.clocks()) {
-            Some(ms) => Duration::from_millis(u64::try_from(ms).unwrap_or(0)).min(NAP),
+        let reading = core.read();
+        let nap = match core.table().next_wake(reading.clocks()) {
+            Some(ms) => {
+                // The queue is in whole milliseconds, and part of this one has passed.
+                let passed = reading.wall.subsec_nanosecond().rem_euclid(1_000_000).unsigned_abs();
+                let ms = Duration::from_millis(u64::try_from(ms).unwrap_or(0));
+                ms.saturating_sub(Duration::from_nanos(passed.into())).min(NAP)
+            }
             None => NAP,
         };
         planned = Instant::now() + nap;
@@ -64,12 +96,15 @@ pub(crate) async fn run(core: Arc<Core>) {
 }
 
 /// Decides what to ask for, and starts the asking.
-fn start(core: &Arc<Core>, watch: &Watch, due: Due) {
-    if due.basis != core.basis() {
+fn start(core: &Arc<Core>, moments: &Moments, due: Due) {
+    if due.basis != moments.basis {
         // The clock has turned out to be off, or right again, since the tick was queued.
         return core.settle(due.registration, &due.job, due.cursor);
     }
-    let moment = watch.moment(core, due.basis);
+    let moment = match due.basis {
+        Basis::Wall => moments.wall,
+        Basis::Server => moments.server,
+    };
     match misfire::pick(&due.job, due.cursor, due.next, moment) {
         Ok(tick) => {
             let parked = match core.table().entry(due.registration) {

@@ -48,7 +48,7 @@ impl Control {
             return Err(JobError::Duplicate(job.id.clone()));
         };
         core.settle(registration, &job, now);
-        core.spawn(core.clone().look_up(registration, job));
+        core.look_up_soon(registration, job);
         Ok(())
     }
 
@@ -107,7 +107,7 @@ impl Control {
         drop(old);
         if let Some(registration) = registration {
             core.settle(registration, &job, cursor);
-            core.spawn(core.clone().look_up(registration, job));
+            core.look_up_soon(registration, job);
         }
         Ok(())
     }

@@ -217,8 +217,8 @@ impl Run {
     }
 
     fn watched_from(&self) -> Instant {
-        let lease = self.first_renewal().unwrap_or_else(|| self.life.cancel_at());
-        self.timeout_at().map_or(lease, |timeout| timeout.min(lease))
+        let sooner = self.first_renewal().into_iter().chain(self.timeout_at());
+        sooner.fold(self.life.cancel_at(), Instant::min)
     }
 
     fn context(&self) -> RunContext {

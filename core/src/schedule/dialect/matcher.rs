@@ -3,6 +3,9 @@
 //! The crate never sees what a user wrote: the text given to it is made from items that have been
 //! checked. Of its own form only the values are kept. Its trees take 0.5 to 2.5 kB an expression,
 //! it ends with the year 2100, and the either-day rule, `L`, `W` and `#` would need several of them.
+//!
+//! An expression of bare values has nothing to expand, and is not given to it: reading its text once
+//! more is two thirds of the cost of all the rest.
 
 use std::borrow::Cow;
 use std::str::FromStr as _;
@@ -18,22 +21,24 @@ use crate::schedule::field::Field;
 
 /// The values of each field; `canonical` is the text of the items.
 pub(super) fn sets(items: &Items, canonical: &str) -> Result<FieldSets, ScheduleError> {
-    let text = text(items, canonical);
-    let expanded = cron::Schedule::from_str(&text).map_err(|_| {
-        ScheduleError::new(Kind::Internal, "a text the field matcher takes").found(&text)
-    })?;
+    let expanded = match Field::ALL.iter().all(|&field| is_bare(items, field)) {
+        true => None,
+        false => Some(expand(&text(items, canonical))?),
+    };
+    let expanded = expanded.as_ref();
     // A `*` is not asked for: the crate would go through all values it has.
-    let values = |field: Field, spec: &dyn Fn() -> u64| match items.is_any(field) {
-        true => all(field),
-        false => spec(),
+    let values = |field: Field, spec: &dyn Fn(&cron::Schedule) -> u64| match expanded {
+        _ if items.is_any(field) => all(field),
+        Some(expanded) => spec(expanded),
+        None => bare(&items[field]),
     };
     Ok(FieldSets {
-        seconds: values(Field::Second, &|| bits(expanded.seconds(), 0)),
-        minutes: values(Field::Minute, &|| bits(expanded.minutes(), 0)),
-        hours: half(values(Field::Hour, &|| bits(expanded.hours(), 0))),
-        months: quarter(values(Field::Month, &|| bits(expanded.months(), 0))),
-        days: days(items, &expanded),
-        years: (!items.is_any(Field::Year)).then(|| {
+        seconds: values(Field::Second, &|all| bits(all.seconds(), 0)),
+        minutes: values(Field::Minute, &|all| bits(all.minutes(), 0)),
+        hours: half(values(Field::Hour, &|all| bits(all.hours(), 0))),
+        months: quarter(values(Field::Month, &|all| bits(all.months(), 0))),
+        days: days(items, expanded),
+        years: expanded.filter(|_| !items.is_any(Field::Year)).map(|expanded| {
             let mut years = [0; 3];
             for year in expanded.years().iter() {
                 let bit = year.saturating_sub(1970);
@@ -44,7 +49,32 @@ pub(super) fn sets(items: &Items, canonical: &str) -> Result<FieldSets, Schedule
     })
 }
 
-fn days(items: &Items, expanded: &cron::Schedule) -> DaySet {
+fn expand(text: &str) -> Result<cron::Schedule, ScheduleError> {
+    cron::Schedule::from_str(text).map_err(|_| {
+        ScheduleError::new(Kind::Internal, "a text the field matcher takes").found(text)
+    })
+}
+
+/// Whether a field is any value, or has bare values alone and what the crate does not know.
+fn is_bare(items: &Items, field: Field) -> bool {
+    let bare = |item: &Item| match *item {
+        Item::Range { from, to, .. } => from == to,
+        Item::All { .. } => false,
+        _ => true,
+    };
+    // The years are more than there are bits.
+    items.is_any(field) || (field != Field::Year && items[field].iter().all(bare))
+}
+
+/// The bare values of a field as bits.
+fn bare(items: &[Item]) -> u64 {
+    items.iter().fold(0, |bits, item| match *item {
+        Item::Range { from, .. } => bits | 1 << from,
+        _ => bits,
+    })
+}
+
+fn days(items: &Items, expanded: Option<&cron::Schedule>) -> DaySet {
     let (of_month, of_week) = (&items[Field::DayOfMonth], &items[Field::DayOfWeek]);
     let mut set = DaySet {
         any_day: items.is_any(Field::DayOfMonth),
@@ -52,11 +82,13 @@ fn days(items: &Items, expanded: &cron::Schedule) -> DaySet {
         ..DaySet::default()
     };
     if of_month.iter().any(is_plain) && !set.any_day {
-        set.days = half(bits(expanded.days_of_month(), 0));
+        let days = |all: &cron::Schedule| bits(all.days_of_month(), 0);
+        set.days = half(expanded.map_or_else(|| bare(of_month), days));
     }
     if of_week.iter().any(is_plain) && !set.any_weekday {
         // The crate counts Sunday as 1.
-        set.nth = [eighth(bits(expanded.days_of_week(), 1)); 5];
+        let weekdays = |all: &cron::Schedule| bits(all.days_of_week(), 1);
+        set.nth = [eighth(expanded.map_or_else(|| bare(of_week), weekdays)); 5];
     }
     for item in of_month.iter().chain(of_week) {
         match *item {

@@ -11,8 +11,8 @@ use super::peers::broken;
 use crate::goal::Goal;
 use crate::table::{Table, show};
 
-/// Expressions that fire once in years, or never again, or in odd places.
-const EXPRESSIONS: [&str; 16] = [
+/// Expressions that fire once in years, or never again, or at times that clocks leave out.
+const EXPRESSIONS: [&str; 18] = [
     "0 0 29 2 *",
     "0 0 0 29 2 * 2096",
     "0 0 0 1 1 * 2100",
@@ -29,6 +29,9 @@ const EXPRESSIONS: [&str; 16] = [
     "* * * * * *",
     "0 0 1 1 *",
     "17 3 L 2 SAT#5",
+    // All its times are left out in Berlin, and in New York: the search goes through all years.
+    "*/15 2 * 3 0L",
+    "*/15 2 * 3 SUN#2",
 ];
 
 /// Zones with much history, odd offsets, gaps of a day, and rules that end.

@@ -29,7 +29,7 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
             let known = moved.same_schedule
                 && before.at < began
                 && story.keeps_time(story.lives[moved.ask.life].seat);
-            if let Some(wrong) = wrong(story, moved, most, (began, asked)).filter(|_| known) {
+            if known && let Some(wrong) = wrong(story, moved, most, (began, asked)) {
                 let id = &story.trace.jobs[job];
                 let text = format!("{id}: {:?}: {wrong}", moved.ask);
                 findings.push(Finding::new(Promise::Liveness, moved.at, text));
@@ -87,7 +87,10 @@ fn wrong(
     let at_most = from_here(asked + OFF_US);
     let mark = moved.previous?.at();
     let missed = story.instant(began.saturating_sub(splay + 2 * OFF_US)).min(tick - millisecond);
-    let passed = ticks(schedule, mark, missed).len();
+    // What was too late to start is no part of the backlog.
+    let within = story.plan.jobs[job].start_within_ms.unwrap_or(3_600_000) * 1_000;
+    let in_time = story.instant((asked + splay + OFF_US).saturating_sub(within));
+    let passed = ticks(schedule, mark.max(in_time), missed).len();
     (passed > 0 && at_most < most)
         .then(|| format!("{passed} missed are passed over, and {at_most} of {most} taken"))
 }

@@ -109,14 +109,11 @@ fn watch(
         let held = may_be_held(story, job, latest) || waits_unclocked(story, job, due, latest);
         let limit = if held { latest + HELD_US } else { latest };
         let taken = story.moves[job].iter().find(|moved| moved.tick.at() >= tick);
+        // What waits behind a backlog waits for as long as others are run.
+        let waited = |until: u64| !backlog || is_idle(story, job, (due + splay, until), slack);
         let wrong = match taken {
-            _ if backlog
-                && !is_idle(story, job, (due + splay, taken.map_or(to, |it| it.at)), slack) =>
-            {
-                None
-            }
-            None => Some("nobody took it"),
-            Some(moved) if story.since(&moved.ask, moved.at) > limit => {
+            None if waited(to) => Some("nobody took it"),
+            Some(moved) if story.since(&moved.ask, moved.at) > limit && waited(moved.at) => {
                 Some("it was taken too late")
             }
             Some(moved) if is_early(story, moved) || moved.ask.edited != edited => None,
@@ -133,7 +130,7 @@ fn watch(
             {
                 Some("it was skipped as missed")
             }
-            Some(_) => None,
+            _ => None,
         };
         if let Some(wrong) = wrong {
             let text = format!("{id} {tick}: {wrong}; it was due at {}", seconds(due));
@@ -180,11 +177,14 @@ fn seconds(at: u64) -> String {
 }
 
 /// Without a clock at the backend, a node whose own is ahead takes ticks before their time, and
-/// passes over what is older.
+/// passes over what is older; one that has just begun takes what fell due before that by its own
+/// clock for missed.
 fn is_early(story: &Story<'_>, moved: &Move) -> bool {
-    let seat = story.lives[moved.ask.life].seat;
+    let life = &story.lives[moved.ask.life];
     let early = story.since_start(moved.tick.at()) > moved.at;
-    !story.plan.store.clock && (early || !story.plan.nodes[seat].keeps_time())
+    let skips = matches!(moved.consumed, Some((SkipReason::Misfire, _)));
+    let begins = skips && moved.at < life.up + 2_000_000;
+    !story.plan.store.clock && (early || begins || !story.keeps_time(life.seat))
 }
 
 /// Without a clock at the backend, a node that finds the lock held waits before it asks again.

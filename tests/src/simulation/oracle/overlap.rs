@@ -106,7 +106,8 @@ impl Now<'_, '_> {
             let text = format!("{handler:?} goes on although its lock was taken away");
             findings.push(Finding::new(Promise::NoOverlap, at, text));
         }
-        if open.is_none_or(|open| open.overtaken.is_some()) {
+        let overtaken = open.is_none_or(|open| open.overtaken.is_some());
+        if overtaken && !self.may_be_overtaken(at, handler) {
             let text = format!("{handler:?} goes on after another run was granted");
             findings.push(Finding::new(Promise::NoOverlap, at, text));
         }

@@ -30,13 +30,8 @@ pub(super) struct Story<'a> {
     pub(super) moves: Vec<Vec<Move>>,
     /// What each run that was granted or consumed came to.
     pub(super) runs: BTreeMap<RunId, RunStory>,
-    /// Which nodes were told that a tick is done, and how often its mark had been taken away before;
-    /// of jobs whose marks are taken away.
-    pub(super) answers: Vec<(Life, usize, Occurrence, usize)>,
     /// How often the mark of each job was taken away.
     pub(super) epochs: Vec<usize>,
-    /// Whose marks are taken away.
-    loses_marks: Vec<bool>,
     /// When all was healed.
     pub(super) calm_at: u64,
     /// When servers were away.
@@ -144,17 +139,10 @@ impl<'a> Story<'a> {
             moves: vec![Vec::new(); jobs],
             runs: BTreeMap::new(),
             epochs: vec![0; jobs],
-            answers: Vec::new(),
-            loses_marks: vec![false; jobs],
             calm_at: plan.heal_at * 1_000,
             away: Vec::new(),
             stalls: Vec::new(),
         };
-        for planned in &plan.disturbances {
-            if let Disturbance::Force { job, mark: true } = planned.what {
-                story.loses_marks[job] = true;
-            }
-        }
         trace.events.iter().for_each(|event| story.tell(event));
         trace.events.iter().for_each(|event| story.tell_of_runs(event));
         story
@@ -188,10 +176,6 @@ impl<'a> Story<'a> {
             What::Heard(ask, answer) if answer != Answered::Failed => {
                 let life = &mut self.lives[ask.life];
                 life.heard = life.heard.or(Some(at));
-                let done = !matches!(answer, Answered::TooEarly | Answered::Held);
-                if let Some(tick) = ask.tick.filter(|_| done && self.loses_marks[ask.job]) {
-                    self.answers.push((ask.life, ask.job, tick, self.epochs[ask.job]));
-                }
             }
             What::Up(life) => self.lives[life].up = at,
             What::Stopping(life) => self.lives[life].stopping = Some(at),

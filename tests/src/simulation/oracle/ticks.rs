@@ -8,7 +8,6 @@ use tidelock::{Record, RunId, RunState, SkipReason};
 use super::finding::{Finding, Promise};
 use super::story::{Grant, Move, Story};
 use super::unknown::{may_be_unheard, must_be_told};
-use crate::simulation::event::Life;
 use crate::simulation::real::UNKNOWN;
 use crate::simulation::when::ticks;
 
@@ -101,7 +100,7 @@ fn debts(
     let passed = ticks(story.schedule(job, moved.ask.edited), after, before);
     // A run that was asked for again after the mark was taken away heard the later answer alone.
     let again = |later: &Move| later.ask.run == moved.ask.run && later.epoch > moved.epoch;
-    let superseded = story.moves[job].iter().any(again);
+    let superseded = story.epochs[job] > 0 && story.moves[job].iter().any(again);
     let missed = passed.into_iter().map(|tick| (RunState::Missed, tick, false));
     let consumed = moved.consumed.map(|(why, _)| (RunState::Skipped(why), moved.tick.at(), true));
     for (state, tick, consumed) in missed.chain(consumed) {
@@ -184,27 +183,10 @@ fn was_passed_before(story: &Story<'_>, job: usize, epoch: usize, tick: Timestam
     moves.into_iter().any(|moved| moved.tick.at() >= tick)
 }
 
-/// A tick that was told of may run when an operator has taken the mark away; and without it, nothing
-/// tells a node of a tick that another one ran and that it had no answer about.
-fn may_not_know(story: &Story<'_>, moved: &Move, record: &Record) -> bool {
-    let heard = |life: Life| {
-        story.answers.iter().any(|&(of, job, tick, epoch)| {
-            let same = (of, job, epoch) == (life, moved.ask.job, moved.epoch);
-            same && tick >= moved.tick
-        })
-    };
-    // A record says which name its node bore, and another may have borne it.
-    let mut tellers =
-        (0..story.lives.len()).filter(|life| story.name(*life) == record.node.as_str());
-    let rerun = moved.epoch > 0;
-    let lost = moved.epoch < story.epochs[moved.ask.job];
-    let skipped = record.state != RunState::Missed;
-    // Whose move was not heard of, or was made again after the mark was gone, others tell.
-    let moves =
-        story.moves[moved.ask.job].iter().filter(|it| it.ask.run.of_passed() == record.run_id);
-    let unheard = |it: &Move| story.runs.get(&it.ask.run).is_none_or(|run| run.heard.is_none());
-    let by_others = moves.clone().count() > 1 || moves.clone().any(unheard);
-    rerun || lost && (skipped || by_others || !tellers.all(heard))
+/// When an operator has taken the mark away, its ticks count anew: one that was told of may run, and
+/// one that ran may be passed over by those that come after it.
+fn counts_anew(story: &Story<'_>, moved: &Move) -> bool {
+    story.epochs[moved.ask.job] > 0
 }
 
 /// What is wrong with a row of ticks that did not run.
@@ -218,7 +200,7 @@ fn not_a_span(story: &Story<'_>, job: usize, record: &Record) -> Option<&'static
     };
     let granted = story.moves[job].iter().any(|moved| {
         let told = (span.first..=span.last).contains(&moved.tick);
-        told && moved.consumed.is_none() && !may_not_know(story, moved, record)
+        told && moved.consumed.is_none() && !counts_anew(story, moved)
     });
     if !is_of(false) && !is_of(true) {
         Some("these are no ticks")
