@@ -27,7 +27,6 @@ local now = clock()
 
 local lock_flat, lock = redis.call('HGETALL', KEYS[1]), nil
 local mark = redis.call('HMGET', KEYS[2], 'tick', 'schedule', 'token', 'untold', 'holder', 'how')
-local open = redis.call('ZRANGE', KEYS[3], 0, -1)
 local mark_tick, mark_schedule, mark_token, mark_untold = mark[1], mark[2], mark[3], mark[4]
 if #lock_flat > 0 then
   lock = {}
@@ -46,28 +45,31 @@ if mark_token and (#mark_token ~= 16 or mark_token:find('%D')) then
   return redis.error_reply('TIDELOCK the token makes no sense')
 end
 
-local token, previous, untold, timed = nil, '', '', tick ~= ''
+local token, previous, untold, open, timed = nil, '', '', nil, tick ~= ''
 if lock and lock.holder == holder then
   -- 1. This very holder has it: the same answer, and a new life.
+  open = redis.call('ZRANGE', KEYS[3], 0, -1)
   redis.call('PEXPIRE', KEYS[1], ARGV[8])
   token, previous = lock.token, lock.previous or ''
 else
   if timed and mark_tick and mark_tick >= tick then
-    local flat, part = redis.call('HGETALL', KEYS[2]), {}
-    for i = 1, #flat, 2 do part[flat[i]] = flat[i + 1] end
+    local flat = redis.call('HGETALL', KEYS[2])
     -- 2. This very holder moved the mark here.
-    if mark_tick == tick and part.holder == holder then
+    if mark_tick == tick and mark[5] == holder then
+      local part = {}
+      for i = 1, #flat, 2 do part[flat[i]] = flat[i + 1] end
       if part.how == 'granted' then return { now, '', 'expired', part.granted or '' } end
       return { now, '', 'consumed', part.how, part.blocked_by or '', part.previous or '',
         part.untold or '' }
     end
-    -- 3. Not newer than the mark.
-    local running = lock and lock.holder == part.holder
+    -- 3. Not newer than the mark: what all nodes but one hear.
+    local running = lock and lock.holder == mark[5]
     return { now, '', 'taken', running and '1' or '0', unpack(flat) }
   end
 
   -- 4. Too early by this server's clock.
   if timed and now < ARGV[9] then return { now, '', 'early' } end
+  open = redis.call('ZRANGE', KEYS[3], 0, -1)
 
   -- 5. Not to be run. 6. Another run has the lock.
   local consumed, blocked_by = ARGV[10], ''

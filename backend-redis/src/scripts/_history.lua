@@ -14,14 +14,14 @@
 -- commands, and the tables, functions and variables of theirs that it makes anew at each call: a run
 -- begins and ends with few of them.
 
--- What is over the limits goes, oldest first; what runs is passed over. `place` is that of the record
--- that was stored, and `newest` 1 where it runs and is newer than all that have ended, else 0.
--- Ticks that did not run have no `running`.
-local function trim(running, set, records, keep, max_age, now, place, newest)
+-- What is over the limits goes, oldest first; what runs is passed over. `newest` is 1 where what was
+-- stored runs and is newer than all that have ended, else 0; ticks that did not run have no `running`.
+-- `place`, where it is told, is that of a run which has ended.
+local function trim(running, set, records, keep, max_age, now, newest, place)
   local count = redis.call('ZCARD', set)
   local going = running and redis.call('ZCARD', running) or 0
-  -- Records of a full history push each other out: their ages are looked at now and then.
-  local aging = newest == 0 and (count < keep or place % 8 == 0)
+  -- Runs of a full history push each other out: their ages are looked at now and then.
+  local aging = newest == 0 and (not place or count < keep or place % 8 == 0)
   for _ = 1, 1000 do
     local over = count + going > keep
     if count == 0 or not (over or aging) then break end
@@ -100,7 +100,7 @@ local function save(running, runs, skipped, records, keep, max_age, now, run, st
   redis.call('HSET', records, run,
     now:sub(3, 15) .. ' ' .. state .. ' ' .. token .. ' ' .. tail)
   local set = to == skipped and skipped or runs
-  trim(set == runs and running or nil, set, records, keep, max_age, now, place, 0)
+  trim(set == runs and running or nil, set, records, keep, max_age, now, 0)
 end
 
 -- What went wrong in a function that was called with pcall, as a text; '' for nothing.

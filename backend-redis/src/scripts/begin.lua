@@ -14,7 +14,7 @@ local function start(keep, max_age, now, token)
   if place > 1 and redis.call('ZADD', KEYS[4], 'NX', place, run) == 1 then
     local text = now:sub(3, 15) .. ' running ' .. token .. ' ' .. ARGV[17]
     if redis.call('HSETNX', KEYS[7], run, text) == 1 then
-      return trim(KEYS[4], KEYS[5], KEYS[7], keep, max_age, now, place, 1)
+      return trim(KEYS[4], KEYS[5], KEYS[7], keep, max_age, now, 1)
     end
     redis.call('ZREM', KEYS[4], run)
   end

@@ -23,7 +23,7 @@ local function close(keep, max_age, now, run, state, token, tail)
   redis.call('ZREM', KEYS[3], run)
   redis.call('HSET', KEYS[6], run,
     now:sub(3, 15) .. ' ' .. state .. ' ' .. token .. ' ' .. tail)
-  trim(KEYS[3], KEYS[4], KEYS[6], keep, max_age, now, place, 0)
+  trim(KEYS[3], KEYS[4], KEYS[6], keep, max_age, now, 0, place)
 end
 
 local why = why_not(pcall(close, tonumber(ARGV[4]), tonumber(ARGV[5]), now, ARGV[6], ARGV[7], ARGV[8],
