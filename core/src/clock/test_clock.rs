@@ -95,3 +95,22 @@ impl Clock for TestClock {
         Timestamp::from_nanosecond(nanos).unwrap_or(Timestamp::MAX)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_without_drift_shows_what_one_shows_that_drifts_by_nothing() {
+        for start in ["2026-01-01T00:00:00.9Z", "1969-12-31T23:59:59.000000001Z"] {
+            let clock = TestClock::new(start.parse().unwrap());
+            let start = clock.start.as_nanosecond();
+            tokio::time::sleep(Duration::from_millis(123_456_789)).await;
+            for by in [0, 1, -1, 999_999_999, -86_400_000_000_123] {
+                let skewed = clock.skewed(SignedDuration::from_nanos(by));
+                let passed = i128::from(by) + 123_456_789_000_000;
+                assert_eq!(skewed.now().as_nanosecond(), start + passed, "{by}");
+            }
+        }
+    }
+}

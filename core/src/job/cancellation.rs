@@ -106,3 +106,31 @@ impl Cancellation {
         self.own_token().child_token()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_waits_before_and_who_asks_after_hears_the_first_reason() {
+        let run = Cancellation::default();
+        let (before, waiting) = (run.token(), run.clone());
+        let heard = async { waiting.cancelled().await };
+        let told = async {
+            tokio::task::yield_now().await;
+            assert!(!run.is_cancelled() && !before.is_cancelled());
+            run.cancel(CancelReason::Timeout);
+            run.cancel(CancelReason::Shutdown);
+        };
+        assert_eq!(tokio::join!(heard, told).0, CancelReason::Timeout);
+        assert!(before.is_cancelled() && run.token().is_cancelled());
+
+        let run = Cancellation::default();
+        run.cancel(CancelReason::Operator);
+        assert_eq!(run.cancelled().await, CancelReason::Operator);
+        assert!(run.token().is_cancelled() && run.is_cancelled());
+        let run = Cancellation::default();
+        run.token().cancel();
+        assert!(!run.is_cancelled(), "what was built on it is not the run");
+    }
+}

@@ -203,7 +203,7 @@ impl Pair {
         );
         request.skew = Some(jiff::SignedDuration::from_millis(i64::from(tick) - 5));
         let before = Occurrence::from_millisecond(self.base + (second - 1) * 1_000);
-        request.after = before.filter(|_| tick % 3 > 0);
+        request.after = before.filter(|_| !tick.is_multiple_of(3));
         match kind {
             Kind::Consume => request.if_held = IfHeld::Consume,
             Kind::Skip => request.intent = Intent::Skip(SkipReason::Misfire),

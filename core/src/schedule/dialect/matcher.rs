@@ -25,14 +25,18 @@ pub(super) fn sets(items: &Items, canonical: &str) -> Result<FieldSets, Schedule
         true => None,
         false => Some(expand(&text(items, canonical))?),
     };
-    let expanded = expanded.as_ref();
+    Ok(from(items, expanded.as_ref()))
+}
+
+/// The values as the crate has expanded them; `None`: all are bare.
+fn from(items: &Items, expanded: Option<&cron::Schedule>) -> FieldSets {
     // A `*` is not asked for: the crate would go through all values it has.
     let values = |field: Field, spec: &dyn Fn(&cron::Schedule) -> u64| match expanded {
         _ if items.is_any(field) => all(field),
         Some(expanded) => spec(expanded),
         None => bare(&items[field]),
     };
-    Ok(FieldSets {
+    FieldSets {
         seconds: values(Field::Second, &|all| bits(all.seconds(), 0)),
         minutes: values(Field::Minute, &|all| bits(all.minutes(), 0)),
         hours: half(values(Field::Hour, &|all| bits(all.hours(), 0))),
@@ -46,7 +50,7 @@ pub(super) fn sets(items: &Items, canonical: &str) -> Result<FieldSets, Schedule
             }
             Box::new(years)
         }),
-    })
+    }
 }
 
 fn expand(text: &str) -> Result<cron::Schedule, ScheduleError> {
@@ -205,4 +209,34 @@ const fn quarter(bits: u64) -> u16 {
 #[allow(clippy::cast_possible_truncation)] // weekdays: below 8
 const fn eighth(bits: u64) -> u8 {
     bits as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::dialect::canonical_items;
+
+    #[test]
+    fn bare_values_are_what_the_crate_makes_of_them() {
+        let texts = [
+            "0 30 2 * * *",
+            "59 0,59 23 1,15,31 2,12 *",
+            "0 0 0 * * 0,6",
+            "0 0 9 15W,3 * 1",
+            "0 0 0 L 4 5L",
+            "7 7 7 7 7 3#2,5",
+            "* * * * * *",
+        ];
+        for text in texts {
+            let items = canonical_items(text);
+            assert_eq!(items.canonical(), text);
+            assert!(Field::ALL.iter().all(|&field| is_bare(&items, field)), "{text}");
+            let expanded = expand(&self::text(&items, text)).unwrap();
+            assert_eq!(from(&items, None), from(&items, Some(&expanded)), "{text}");
+        }
+        for text in ["0 0 0 * * 1-5", "*/5 * * * * *", "0 0 0 1 1 * 2030", "0 1-2,7 0 * * *"] {
+            let items = canonical_items(text);
+            assert!(!Field::ALL.iter().all(|&field| is_bare(&items, field)), "{text}");
+        }
+    }
 }

@@ -12,7 +12,7 @@ use crate::table::{Table, ratio};
 use cpu_time::ProcessTime;
 
 const ROUNDS: usize = 3;
-const SIZES: [(&str, &str); 3] = [("1000", "1,000"), ("10000", "10,000"), ("100000", "100,000")];
+const SIZES: [(&str, &str); 2] = [("10000", "10,000"), ("100000", "100,000")];
 
 pub(super) fn run() {
     let mut ours = Vec::new();
@@ -29,9 +29,9 @@ pub(super) fn run() {
         ours.push(found[1].clone());
     }
     let at = |size: usize, which| figure(&ours[size], which);
-    Goal::at_most("bytes a job, of 100,000", at(2, 1), 1_024.0).tell();
-    Goal::at_most("us of CPU to register a job, of 100,000", at(2, 0), 4.0).tell();
-    Goal::at_most("linear: a job of 100,000 against one of 10,000", at(2, 0) / at(1, 0), 1.3)
+    Goal::at_most("bytes a job, of 100,000", at(1, 1), 1_024.0).tell();
+    Goal::at_most("us of CPU to register a job, of 100,000", at(1, 0), 4.0).tell();
+    Goal::at_most("linear: a job of 100,000 against one of 10,000", at(1, 0) / at(0, 0), 1.3)
         .tell();
 }
 

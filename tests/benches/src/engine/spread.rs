@@ -12,10 +12,10 @@ use crate::measure::interleaved;
 use crate::table::Table;
 
 const JOBS: usize = 10_000;
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 
 /// How many seconds of the minute are watched.
-const WATCHED: i64 = 15;
+const WATCHED: i64 = 10;
 
 pub(super) fn run() {
     let found = interleaved(ROUNDS, &ALL, |word| measure(&["spread", word]));
