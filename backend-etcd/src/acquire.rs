@@ -49,7 +49,7 @@ impl Ask<'_> {
                 Says::Mine(lock) => {
                     self.granted_again(&state, &lock).await.map(|told| (told, None))
                 }
-                Says::Answer(answer) => Ok((answer, None)),
+                Says::Answer(answer) => Ok((*answer, None)),
                 Says::Held(_) | Says::Free => Ok((Acquisition::TooEarly { by }, None)),
             };
         }
@@ -118,7 +118,7 @@ impl Ask<'_> {
                 Says::Mine(lock) => {
                     return self.granted_again(&state, &lock).await.map(|told| (told, None));
                 }
-                Says::Answer(answer) => return Ok((answer, None)),
+                Says::Answer(answer) => return Ok((*answer, None)),
                 Says::Held(lock) => {
                     if request.occurrence.is_some() && request.if_held == IfHeld::Consume {
                         if let Ok(answer) = self.consume(&state, &lock).await? {

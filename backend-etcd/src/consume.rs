@@ -15,7 +15,7 @@ impl Ask<'_> {
         let mut state = self.look().await?;
         for _ in 0..TRIES {
             match state.says(self.request) {
-                Says::Answer(answer) => return Ok(answer),
+                Says::Answer(answer) => return Ok(*answer),
                 Says::Mine(lock) => return self.granted_again(&state, &lock).await,
                 Says::Held(_) | Says::Free => {}
             }
@@ -36,7 +36,7 @@ impl Ask<'_> {
         Ok(match self.move_past(state, SkipReason::Overlap, Some(lock)).await? {
             Ok(answer) => Ok(answer),
             Err(changed) => match changed.says(self.request) {
-                Says::Answer(answer) => Ok(answer),
+                Says::Answer(answer) => Ok(*answer),
                 Says::Mine(_) | Says::Held(_) | Says::Free => Err(changed),
             },
         })

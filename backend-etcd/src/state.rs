@@ -70,7 +70,7 @@ pub(crate) enum Says {
     /// The lock is this very holder's.
     Mine(LockNow),
     /// This is the answer.
-    Answer(Acquisition),
+    Answer(Box<Acquisition>),
     /// Another run has the lock.
     Held(LockNow),
     /// Nothing speaks against it.
@@ -99,7 +99,7 @@ impl State {
             && let Some(mark) = mark.filter(|mark| mark.point.occurrence >= tick)
         {
             let first_answer = mark.point.occurrence == tick && mark.holder == request.holder;
-            return Says::Answer(match mark.moved {
+            return Says::Answer(Box::new(match mark.moved {
                 Moved::Granted(token) if first_answer => {
                     Acquisition::Expired(lease(request, token))
                 }
@@ -108,7 +108,7 @@ impl State {
                     Acquisition::Consumed(Consumed::new(reason, blocked_by, mark.previous, untold))
                 }
                 _ => self.taken(mark),
-            });
+            }));
         }
         self.lock.clone().map_or(Says::Free, Says::Held)
     }

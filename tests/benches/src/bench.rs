@@ -1,12 +1,15 @@
 //! One benchmark: what it is called, what it shows, and how it runs.
 
+/// What a process of its own measures, told by words.
+pub(crate) type Child = fn(&[&str]) -> Vec<f64>;
+
 /// A benchmark that prints its own table.
 pub(crate) struct Bench {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     pub(crate) run: fn(),
     /// Measures one contender in a process of its own, where it needs one: words in, figures out.
-    pub(crate) child: Option<fn(&[&str]) -> Vec<f64>>,
+    pub(crate) child: Option<Child>,
 }
 
 impl Bench {
