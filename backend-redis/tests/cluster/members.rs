@@ -11,7 +11,10 @@ pub(crate) struct Members(pub(crate) Vec<RedisServer>);
 
 async fn connection(server: &RedisServer) -> MultiplexedConnection {
     let client = redis::Client::open(server.url()).unwrap();
-    client.get_multiplexed_async_connection().await.unwrap()
+    // A busy machine is no failure.
+    let patience = Some(std::time::Duration::from_secs(10));
+    let patient = redis::AsyncConnectionConfig::new().set_response_timeout(patience);
+    client.get_multiplexed_async_connection_with_config(&patient).await.unwrap()
 }
 
 pub(crate) async fn say(server: &RedisServer, words: &str) -> redis::RedisResult<redis::Value> {

@@ -51,7 +51,10 @@ pub(crate) async fn assert_runs(backend: &RedisBackend, number: u128) {
 
 pub(crate) async fn say(url: &str, words: &str) -> redis::RedisResult<redis::Value> {
     let client = redis::Client::open(url)?;
-    let mut connection = client.get_multiplexed_async_connection().await?;
+    // A busy machine is no failure.
+    let patience = Some(std::time::Duration::from_secs(10));
+    let patient = redis::AsyncConnectionConfig::new().set_response_timeout(patience);
+    let mut connection = client.get_multiplexed_async_connection_with_config(&patient).await?;
     let mut words = words.split(' ');
     let mut command = redis::cmd(words.next().unwrap());
     words.for_each(|word| {

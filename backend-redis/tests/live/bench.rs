@@ -20,7 +20,9 @@ pub(crate) fn at(url: &str) -> RedisBackend {
 /// A connection of the test's own.
 pub(crate) async fn admin(url: &str) -> MultiplexedConnection {
     let client = redis::Client::open(url).unwrap();
-    client.get_multiplexed_async_connection().await.unwrap()
+    // A busy machine is no failure.
+    let patient = redis::AsyncConnectionConfig::new().set_response_timeout(Some(ms(10_000)));
+    client.get_multiplexed_async_connection_with_config(&patient).await.unwrap()
 }
 
 /// Sends a command of the test's own, given as words.
