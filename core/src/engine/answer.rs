@@ -32,7 +32,7 @@ impl Core {
         match begun.acquisition {
             Acquisition::Granted(grant) => {
                 self.ticks_passed(asking, grant.previous);
-                self.tell(job, asking.request.run_id, &grant.untold, &grant.abandoned);
+                self.tell(job, Some(asking.request.run_id), &grant.untold, &grant.abandoned);
                 self.close_abandoned(job, &grant.abandoned, begun.unclosed);
                 let ending = self.endings.begin(&job.id);
                 self.settle_after(asking);
@@ -42,7 +42,7 @@ impl Core {
             Acquisition::Consumed(consumed) => {
                 self.ticks_passed(asking, consumed.previous);
                 self.tick_skipped(asking, &consumed);
-                self.tell(job, asking.request.run_id, &consumed.untold, &[]);
+                self.tell(job, Some(asking.request.run_id), &consumed.untold, &[]);
                 self.settle_after(asking);
             }
             Acquisition::AlreadyTaken(taken) => {

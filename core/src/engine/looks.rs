@@ -76,14 +76,14 @@ impl Core {
                 first = self.inspect(&job.key) => first,
             };
             match first {
-                Ok(state) => self.looked_up(registration, &job, Some(&state)),
+                Ok(state) => self.looked_up(registration, Some(&state)),
                 Err(error) => {
                     self.failed(Some(&job.id), &error);
                     if error.is_retryable() {
                         // It waits by itself: others may be found all the same.
                         self.spawn(self.clone().look_up_later(registration, job));
                     } else {
-                        self.looked_up(registration, &job, None);
+                        self.looked_up(registration, None);
                     }
                 }
             }

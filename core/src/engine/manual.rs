@@ -95,7 +95,7 @@ impl Core {
         };
         match answer.acquisition {
             Acquisition::Granted(grant) => {
-                self.tell(&job, run_id, &grant.untold, &grant.abandoned);
+                self.tell(&job, None, &grant.untold, &grant.abandoned);
                 self.close_abandoned(&job, &grant.abandoned, answer.unclosed);
                 tell(reply, Ok(run_id));
                 let ending = self.endings.begin(&job.id);

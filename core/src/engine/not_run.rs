@@ -60,12 +60,14 @@ impl Core {
         let Some(own) = state.open_runs.iter().find(|run| run.run_id == lease.run_id) else {
             return true;
         };
-        if let Some(mark) = state.mark.as_ref().filter(|mark| mark.holder == lease.holder) {
+        // Where the mark has moved on since, its open run is all that tells of them.
+        let mark = state.mark.as_ref().filter(|mark| mark.holder == lease.holder);
+        if let Some(mark) = mark {
             self.ticks_passed(asking, mark.previous);
         }
         let named = state.open_runs.iter().filter(|run| run.token < own.token);
         let named: Vec<_> = named.cloned().collect();
-        self.tell(job, lease.run_id, &own.untold, &named);
+        self.tell(job, mark.map(|_| lease.run_id), &own.untold, &named);
         self.close_abandoned(job, &named, named.clone());
         true
     }
@@ -86,12 +88,12 @@ impl Core {
     }
 
     /// Records what is untold, of the mark as it was and of the runs named as abandoned, if this
-    /// node has not just done so. What the run `own` passed over is told apart: by this node, which
+    /// node has not just done so. What the run `own`, if that is named, passed over is told apart: by this node, which
     /// may know better what lies between.
     pub(crate) fn tell(
         self: &Arc<Self>,
         job: &Definition,
-        own: RunId,
+        own: Option<RunId>,
         untold: &Untold,
         named: &[OpenRun],
     ) {
@@ -109,7 +111,7 @@ impl Core {
         let registration = table.find(job.id.as_str()).map(|(registration, _)| registration);
         let entry = registration.and_then(|registration| table.entry(registration));
         let new = match entry {
-            Some(entry) => entry.told.more(&records, own.of_passed()),
+            Some(entry) => entry.told.more(&records, own.map(RunId::of_passed)),
             None => records,
         };
         drop(table);

@@ -129,16 +129,16 @@ impl Core {
             () = self.stopping.cancelled() => return,
             state = self.state_of(registration, &job) => state,
         };
-        self.looked_up(registration, &job, state.as_ref());
+        self.looked_up(registration, state.as_ref());
     }
 
     /// What the backend knows of a job has been found out; `None`: it never will.
-    pub(super) fn looked_up(
-        &self,
-        registration: Registration,
-        job: &Definition,
-        state: Option<&LockState>,
-    ) {
+    pub(super) fn looked_up(&self, registration: Registration, state: Option<&LockState>) {
+        // It may have been replaced since the question was sent.
+        let job = self.table().entry(registration).map(|entry| entry.job.clone());
+        let Some(job) = job else {
+            return;
+        };
         let mark = state.and_then(|state| state.mark.as_ref());
         if let Some(mark) = mark {
             self.look_at_mark(registration, &job.id, mark);
@@ -151,7 +151,7 @@ impl Core {
             Some(_) => None,
             None => job.schedule.is_once().then_some(Timestamp::UNIX_EPOCH),
         };
-        self.looked(registration, job, missed_since);
+        self.looked(registration, &job, missed_since);
     }
 
     /// What the backend knows of a job, asked until it tells; `None`: it never will, or the job has
@@ -191,9 +191,8 @@ impl Core {
             return;
         };
         let begin = self.meter.server_at(entry.registered).unwrap_or(entry.since);
-        let parked = entry.awaits_look() && entry.asking().is_some();
         entry.looked = true;
-        if entry.asking().is_some() && !parked {
+        if entry.asking().is_some() && !entry.is_parked() {
             return;
         }
         if entry.cursor == entry.since {

@@ -38,6 +38,8 @@ pub(crate) struct Entry {
     next: Option<(Occurrence, Place)>,
     /// The tick that is asked for.
     asking: Option<Occurrence>,
+    /// It waits with that until it was looked up: nobody asks.
+    parked: bool,
     /// The job was replaced while a tick of it was asked for: what is new begins when that is over.
     replaced: Option<Begin>,
     /// Whether the mark was looked up.
@@ -101,6 +103,7 @@ impl Table {
             answered: None,
             next: None,
             asking: None,
+            parked: false,
             replaced: None,
             looked: false,
             mark_ahead: false,
@@ -184,7 +187,7 @@ impl Table {
         let Some(entry) = self.entry(registration) else {
             return false;
         };
-        entry.asking = None;
+        (entry.asking, entry.parked) = (None, false);
         let before = std::mem::replace(&mut entry.next, next);
         if let Some((_, place)) = before {
             self.plan.remove(place, slot);
@@ -202,7 +205,7 @@ impl Table {
             let Some((next, _)) = entry.next.take() else {
                 continue;
             };
-            entry.asking = Some(next);
+            (entry.asking, entry.parked) = (Some(next), false);
             return Some(Due {
                 registration: Registration { slot, number: entry.number },
                 job: entry.job.clone(),
@@ -247,9 +250,9 @@ impl Entry {
         self.next.map(|(tick, _)| tick)
     }
 
-    /// Whether it waits to be looked up before it asks: its backlog is run from the beginning.
-    pub(crate) fn awaits_look(&self) -> bool {
-        !self.looked && matches!(self.job.misfire, Misfire::All { .. })
+    /// Whether it waits to be looked up, with the tick that it would ask for.
+    pub(crate) fn is_parked(&self) -> bool {
+        self.parked
     }
 
     /// Whether its schedule is another one than that of the tick which is asked for.
@@ -274,8 +277,12 @@ impl Entry {
         self.asking
     }
 
-    /// Remembers which tick is really asked for: of several that are due, the newest.
-    pub(crate) fn asks(&mut self, tick: Occurrence) {
+    /// Remembers which tick is really asked for: of several that are due, the newest. Tells whether
+    /// it has to wait for the look-up: a backlog is run from its beginning, which that may still
+    /// find.
+    pub(crate) fn asks(&mut self, job: &Definition, tick: Occurrence) -> bool {
         self.asking = Some(tick);
+        self.parked = !self.looked && matches!(job.misfire, Misfire::All { .. });
+        self.parked
     }
 }

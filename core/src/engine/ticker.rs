@@ -108,11 +108,7 @@ fn start(core: &Arc<Core>, moments: &Moments, due: Due) {
     match misfire::pick(&due.job, due.cursor, due.next, moment) {
         Ok(tick) => {
             let parked = match core.table().entry(due.registration) {
-                Some(entry) => {
-                    entry.asks(tick.occurrence);
-                    // A backlog is run from its beginning, which the look-up may still find.
-                    entry.awaits_look()
-                }
+                Some(entry) => entry.asks(&due.job, tick.occurrence),
                 None => true,
             };
             if !parked {

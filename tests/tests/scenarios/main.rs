@@ -22,6 +22,7 @@ mod hour_off;
 mod in_a_row;
 mod isolation;
 mod late_and_spread;
+mod late_looks;
 mod ledger;
 mod lock_expiry;
 mod lost_replies;

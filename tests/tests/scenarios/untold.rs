@@ -1,12 +1,15 @@
 //! Ticks that did not run are told of once, whoever dies before it has told.
 
-use tidelock::{RunState, SkipReason};
+use tidelock::{
+    AcquireRequest, Acquisition, Holder, Intent, JobId, LockBackend, LockKey, NodeId, RunId,
+    RunState, SkipReason,
+};
 use tidelock_tests::{Fault, Op};
 use tokio::time::sleep;
 
 use crate::fleet::{Diary, Fleet, in_state, job, ms, secs};
 use crate::ledger::{each_told_once, ticks, until};
-use crate::node::{Node, assert_tidy, stored};
+use crate::node::{Node, assert_tidy, lock, stored, tick};
 
 const OVERLAP: RunState = RunState::Skipped(SkipReason::Overlap);
 
@@ -91,4 +94,46 @@ async fn what_nobody_came_to_tell_is_recorded_when_the_history_is_read() {
         assert_eq!(in_state(&records, OVERLAP).len(), 1, "{records:#?}");
         assert_eq!(stored(&fleet, "j").await.len(), 2);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn ticks_passed_over_unheard_are_told_though_the_mark_has_moved_on_since() {
+    let (fleet, diary) = (Fleet::new(), Diary::default());
+    let a = Node::start(&fleet, "a", [job("j", "* * * * *", ms(10), &diary)]).await;
+    until(&fleet, "2026-01-01T12:00:10Z").await;
+    a.spawner.kill();
+    until(&fleet, "2026-01-01T12:04:10Z").await;
+    let b = Node::start(&fleet, "b", [job("j", "* * * * *", ms(10), &diary)]).await;
+    b.faults.next(Op::Begin, Fault::LoseReply);
+    b.faults.always(Op::Begin, Fault::LoseRequest);
+    until(&fleet, "2026-01-01T12:04:45Z").await;
+    let looks = b.faults.count(Op::Inspect);
+    b.faults.next(Op::Inspect, Fault::Delay(ms(1_500)));
+    b.faults.next(Op::Begin, Fault::Delay(ms(1)));
+    while b.faults.count(Op::Inspect) == looks {
+        sleep(ms(10)).await;
+    }
+    // Another one moves the mark past a tick, while it is looked for what the grant was told.
+    let mark = lock(&fleet, "j").await.mark.unwrap();
+    assert_eq!(mark.node.as_str(), "b");
+    let (node, run) = (NodeId::new("other").unwrap(), RunId::new(1));
+    let mut skip = AcquireRequest::new(
+        LockKey::of(&JobId::new("j").unwrap()),
+        Holder::new(&node, 1),
+        run,
+        node,
+        Some(tick("2026-01-01T12:05:00Z")),
+        mark.point.fingerprint,
+        secs(30),
+    );
+    skip.after = Some(mark.point.occurrence);
+    skip.max_ahead = secs(60);
+    skip.intent = Intent::Skip(SkipReason::Misfire);
+    let answer = fleet.backend.acquire(&skip).await.unwrap().value;
+    assert!(matches!(answer, Acquisition::Consumed(_)), "{answer:?}");
+    b.faults.clear();
+    until(&fleet, "2026-01-01T12:06:30Z").await;
+    let records = stored(&fleet, "j").await;
+    each_told_once(&records, &ticks("2026-01-01T12:00:00Z", 60, 7));
+    assert_tidy(&fleet, "j").await;
 }
