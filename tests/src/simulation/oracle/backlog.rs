@@ -41,6 +41,7 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
 /// The first tick that a node asks for since it has a job, when it began with it and when it asked.
 fn first_asks(story: &Story<'_>) -> BTreeMap<RunId, (u64, u64)> {
     let (mut began, mut first) = (BTreeMap::new(), BTreeMap::new());
+    let mut asked = std::collections::BTreeSet::new();
     for event in &story.trace.events {
         match event.what {
             What::Up(life) => {
@@ -56,7 +57,8 @@ fn first_asks(story: &Story<'_>) -> BTreeMap<RunId, (u64, u64)> {
                 began.remove(&(life, job));
             }
             What::Frozen(life) => began.retain(|of, _| of.0 != life),
-            What::Asked(ask) if ask.tick.is_some() => {
+            // A request that is repeated began before.
+            What::Asked(ask) if ask.tick.is_some() && asked.insert(ask.run) => {
                 if let Some(at) = began.remove(&(ask.life, ask.job)) {
                     first.insert(ask.run, (at, event.at));
                 }

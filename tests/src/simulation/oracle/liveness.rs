@@ -110,7 +110,10 @@ fn watch(
         let limit = if held { latest + HELD_US } else { latest };
         let taken = story.moves[job].iter().find(|moved| moved.tick.at() >= tick);
         // What waits behind a backlog waits for as long as others are run.
-        let waited = |until: u64| !backlog || is_idle(story, job, (due + splay, until), slack);
+        let waited = |until: u64| {
+            let away = || story.is_outage(due, until);
+            !backlog || (!away() && is_idle(story, job, (due + splay, until), slack))
+        };
         let wrong = match taken {
             None if waited(to) => Some("nobody took it"),
             Some(moved) if story.since(&moved.ask, moved.at) > limit && waited(moved.at) => {
