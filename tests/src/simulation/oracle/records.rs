@@ -6,7 +6,7 @@ use tidelock::{Record, RunId, RunState, SkipReason};
 
 use super::finding::{Finding, Promise};
 use super::story::{Grant, RunStory, Story};
-use crate::simulation::event::{End, Life};
+use crate::simulation::event::{Answered, End, Life};
 use crate::simulation::plan::JobPlan;
 
 pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
@@ -58,7 +58,10 @@ fn may_be_lost(story: &Story<'_>, grant: &Grant) -> bool {
     let away = life.records_away.is_some_and(|at| grant.released.is_none_or(|end| end >= at));
     let unheard = story.runs.get(&grant.ask.run).is_none_or(|run| run.heard.is_none());
     let closed = !story.plan.store.apart || !is_closed_by_nobody(story, grant);
-    (away && !orderly) || (!closed && (unheard || !orderly))
+    // A node that heard of its grant when the lock had gone closes the run before its record is in.
+    let answer = story.runs.get(&grant.ask.run).and_then(|run| run.heard).map(|heard| heard.1);
+    let expired = story.plan.store.apart && answer == Some(Answered::Expired);
+    ((away || expired) && !orderly) || (!closed && (unheard || !orderly))
 }
 
 /// Where records are kept apart from locks, a run that its own node did not record is closed by
