@@ -6,6 +6,7 @@
 mod asking;
 mod backlog;
 mod finding;
+mod life;
 mod liveness;
 mod once;
 mod overlap;
