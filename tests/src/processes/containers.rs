@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
+use std::thread;
+use std::time::Duration;
 
 use crate::servers::namespace;
 
@@ -128,21 +130,33 @@ impl Drop for Containers {
     }
 }
 
-/// Does something to a container; whether it had not ended.
+/// Does something to a container, named by the last argument; whether it had not ended.
 fn ran(arguments: &[&str]) -> bool {
-    let said = Command::new("docker").args(arguments).output();
-    let said = said.expect("a container engine, and its program docker");
-    let error = String::from_utf8_lossy(&said.stderr).to_lowercase();
-    let ended = ["is not running", "no such container", "is not connected to"];
-    let ended = !said.status.success() && ended.iter().any(|words| error.contains(words));
-    assert!(said.status.success() || ended, "docker {arguments:?}: {said:?}");
-    !ended
+    let said = said(arguments);
+    if said.status.success() {
+        return true;
+    }
+    // The engine has many words for one that has ended, is ending or is being removed, so it is
+    // asked whether that is why. One that ends may be said to run for a moment longer.
+    let name = arguments[arguments.len() - 1];
+    for _ in 0..100 {
+        let runs = self::said(&["inspect", "--format", "{{.State.Running}}", name]);
+        if !runs.status.success() || runs.stdout.starts_with(b"false") {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("docker {arguments:?}: {said:?}")
 }
 
 /// What it says.
 fn docker(arguments: &[&str]) -> String {
-    let said = Command::new("docker").args(arguments).output();
-    let said = said.expect("a container engine, and its program docker");
+    let said = said(arguments);
     assert!(said.status.success(), "docker {arguments:?}: {said:?}");
     String::from_utf8_lossy(&said.stdout).into_owned()
+}
+
+fn said(arguments: &[&str]) -> Output {
+    let said = Command::new("docker").args(arguments).output();
+    said.expect("a container engine, and its program docker")
 }

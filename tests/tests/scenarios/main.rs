@@ -35,6 +35,7 @@ mod operator;
 mod outages;
 mod panics;
 mod plain_lock;
+mod queued;
 mod records;
 mod records_away;
 mod replaced;

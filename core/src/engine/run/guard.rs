@@ -5,10 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use tokio::time::Instant;
-
 use super::Run;
+use super::call::NotBegun;
 use super::life::Verdict;
+use crate::RunContext;
 use crate::engine::events::chain;
 use crate::engine::shield::shield;
 use crate::job::{Answering, AnyError};
@@ -37,30 +37,41 @@ impl Ended {
 /// by: a lease dead by the monotonic clock drops the handler unpolled; dead by the wall clock
 /// alone, it waits until a renewal has settled which.
 pub(super) struct Guard {
-    begin: Option<Box<dyn FnOnce() -> Answering + Send>>,
+    context: RunContext,
     handler: Option<Answering>,
-    /// The code behind it cannot be stopped by dropping it: it is waited for whatever happens.
-    unstoppable: bool,
     run: Arc<Run>,
 }
 
 impl Guard {
-    /// Guards the handler that `begin` makes, which is called in the first poll.
-    pub(super) fn new(
-        begin: Box<dyn FnOnce() -> Answering + Send>,
-        unstoppable: bool,
-        run: Arc<Run>,
-    ) -> Self {
-        Self { begin: Some(begin), handler: None, unstoppable, run }
+    /// Guards the job's handler, which is called in the first poll.
+    pub(super) fn new(context: RunContext, run: Arc<Run>) -> Self {
+        Self { context, handler: None, run }
     }
 
     /// Drops what is left of the handler, which may panic.
     fn put_away(&mut self, ended: Ended) -> Poll<Ended> {
-        let (begin, handler) = (self.begin.take(), self.handler.take());
-        Poll::Ready(match shield(move || drop((begin, handler))) {
+        let handler = self.handler.take();
+        Poll::Ready(match shield(move || drop(handler)) {
             Ok(()) => ended,
             Err(message) => Ended::Panicked(message),
         })
+    }
+
+    /// Whether the handler may be polled now; if not, how it ends, unless that is to be settled.
+    fn admit(&self) -> Result<(), Poll<Ended>> {
+        // The code behind it cannot be stopped by dropping it: it is waited for whatever happens.
+        if self.handler.is_some() && self.run.job.handler.is_blocking() {
+            return Ok(());
+        }
+        match self.run.verdict() {
+            Verdict::Alive => Ok(()),
+            Verdict::Suspect => {
+                self.run.life.renew_now.notify_one();
+                self.run.core.unwatched.watch_now(&self.run);
+                Err(Poll::Pending)
+            }
+            Verdict::Drop | Verdict::Dead => Err(Poll::Ready(Ended::Dropped)),
+        }
     }
 }
 
@@ -68,33 +79,25 @@ impl Future for Guard {
     type Output = Ended;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {
-        let (core, life) = (&self.run.core, &self.run.life);
-        life.wakes(context.waker());
-        let begun = self.begin.is_none();
-        if !(self.unstoppable && begun) {
-            match life.verdict(Instant::now(), core.clock.now()) {
-                Verdict::Alive => {}
-                Verdict::Suspect => {
-                    life.renew_now.notify_one();
-                    core.unwatched.watch_now(&self.run);
-                    return Poll::Pending;
-                }
-                Verdict::Drop | Verdict::Dead => return self.put_away(Ended::Dropped),
+        self.run.life.wakes(context.waker());
+        loop {
+            match self.admit() {
+                Ok(()) => {}
+                Err(Poll::Pending) => return Poll::Pending,
+                Err(Poll::Ready(ended)) => return self.put_away(ended),
             }
-        }
-        if let Some(begin) = self.begin.take() {
-            match shield(begin) {
-                Ok(handler) => self.handler = Some(handler),
+            let Self { context: told, handler, run } = &mut *self;
+            let polled = shield(|| {
+                let handler = handler.get_or_insert_with(|| run.call(told.clone()));
+                handler.as_mut().poll(context)
+            });
+            match polled {
+                Ok(Poll::Pending) => return Poll::Pending,
+                // Its lease was in doubt when it had its thread: that is settled here.
+                Ok(Poll::Ready(Err(error))) if error.is::<NotBegun>() => self.handler = None,
+                Ok(Poll::Ready(result)) => return self.put_away(Ended::from_result(result)),
                 Err(message) => return self.put_away(Ended::Panicked(message)),
             }
-        }
-        let Some(handler) = &mut self.handler else {
-            return Poll::Ready(Ended::Dropped);
-        };
-        match shield(|| handler.as_mut().poll(context)) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(result)) => self.put_away(Ended::from_result(result)),
-            Err(message) => self.put_away(Ended::Panicked(message)),
         }
     }
 }

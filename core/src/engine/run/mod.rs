@@ -1,5 +1,6 @@
 //! One granted run, from the grant to its final record.
 
+mod call;
 mod guard;
 mod life;
 mod unwatched;
@@ -9,7 +10,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use tokio::select;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::yield_now;
 use tokio::time::Instant;
 use tracing::Instrument;
@@ -23,8 +24,7 @@ use super::ending::Ending;
 use super::events::EventKind;
 use super::live::LiveRun;
 use super::pulse::add_one;
-use super::shield::shield;
-use crate::job::{Answering, Definition, Handler};
+use crate::job::Definition;
 use crate::{
     CancelReason, Cancellation, Lease, Record, RunContext, RunState, SkipReason, TickSpan,
 };
@@ -187,9 +187,9 @@ impl Run {
         }
 
         let context = self.context();
-        let ended = self.guarded(context.clone()).instrument(span.clone()).await;
+        let ended = Guard::new(context.clone(), self.clone()).instrument(span.clone()).await;
         let ending = core.endings.begin(&job.id);
-        let verdict = self.life.verdict(Instant::now(), core.clock.now());
+        let verdict = self.verdict();
         drop(place);
         // No renewal may come behind the release.
         if !core.unwatched.leave(&self) {
@@ -221,43 +221,14 @@ impl Run {
         sooner.fold(self.life.cancel_at(), Instant::min)
     }
 
+    /// What its lease allows now.
+    fn verdict(&self) -> Verdict {
+        self.life.verdict(Instant::now(), self.core.clock.now())
+    }
+
     fn context(&self) -> RunContext {
         let backend = self.core.backend.clone();
         RunContext::new(&self.record, self.lease.token, self.cancellation.clone(), backend)
-    }
-
-    fn guarded(self: &Arc<Self>, context: RunContext) -> Guard {
-        let begin: Box<dyn FnOnce() -> Answering + Send> = match &self.job.handler {
-            Handler::Async(handler) => {
-                let handler = handler.clone();
-                Box::new(move || handler(context))
-            }
-            Handler::Blocking(handler) => {
-                let (handler, run) = (handler.clone(), self.clone());
-                let spawner = self.core.spawner.clone();
-                Box::new(move || {
-                    let (sender, receiver) = oneshot::channel();
-                    spawner.spawn_blocking(Box::new(move || {
-                        // It may have waited long for its thread.
-                        let verdict = run.life.verdict(Instant::now(), run.core.clock.now());
-                        let over = matches!(verdict, Verdict::Dead | Verdict::Drop);
-                        let result =
-                            if over { Ok(Ok(())) } else { shield(move || handler(context)) };
-                        // The run's task waits for it, unless its node has died.
-                        let _ = sender.send(result);
-                    }));
-                    Box::pin(async move {
-                        match receiver.await {
-                            Ok(Ok(result)) => result,
-                            // The hook has been told of it on its thread.
-                            Ok(Err(message)) => std::panic::resume_unwind(Box::new(message)),
-                            Err(_) => Err("the thread ended without an answer".into()),
-                        }
-                    })
-                })
-            }
-        };
-        Guard::new(begin, self.job.handler.is_blocking(), self.clone())
     }
 
     /// The final record.
