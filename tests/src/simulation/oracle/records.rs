@@ -56,7 +56,7 @@ fn may_be_lost(story: &Story<'_>, grant: &Grant) -> bool {
     let life = &story.lives[grant.ask.life];
     let orderly = story.ended_in_order(grant.ask.life);
     let away = life.records_away.is_some_and(|at| grant.released.is_none_or(|end| end >= at));
-    let unheard = story.runs.get(&grant.ask.run).is_none_or(|run| run.heard.is_none());
+    let unheard = story.runs.get(&grant.ask.run).is_none_or(never_heard);
     let closed = !story.plan.store.apart || !is_closed_by_nobody(story, grant);
     // A node that heard of its grant when the lock had gone closes the run before its record is in.
     let answer = story.runs.get(&grant.ask.run).and_then(|run| run.heard).map(|heard| heard.1);
@@ -93,11 +93,17 @@ fn mistaken(story: &Story<'_>, grant: &Grant, record: &Record) -> Option<&'stati
         RunState::TimedOut => job.timeout_ms.is_some() && took_its_time(job.timeout_ms, run),
         RunState::Cancelled => stopped,
         RunState::LockLost => !keeps_its_lock(story, grant),
-        RunState::Abandoned => run.heard.is_none() || may_leave_runs(story, job, life),
+        RunState::Abandoned => never_heard(run) || may_leave_runs(story, job, life),
         RunState::Skipped(SkipReason::TooLate) => run.handler.is_none(),
         _ => false,
     };
     (!fits).then_some("that is not what happened")
+}
+
+/// Whether a node never heard that its run was granted: a tick may be consumed under the same id
+/// when its mark was taken away.
+fn never_heard(run: &RunStory) -> bool {
+    run.heard.is_none_or(|(_, answer)| answer == Answered::Consumed)
 }
 
 /// Whether a node may have left runs without their ends: it died, or was shut down while it could
