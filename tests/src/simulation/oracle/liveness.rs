@@ -111,6 +111,7 @@ fn watch(
         let taken = story.moves[job].iter().find(|moved| moved.tick.at() >= tick);
         // What waits behind a backlog waits for as long as others are run.
         let waited = |until: u64| {
+            let until = until.min(to);
             let away = || story.is_outage(due, until);
             !backlog || (!away() && is_idle(story, job, (due + splay, until), slack))
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use tidelock::{Occurrence, RunId, Schedule, SkipReason};
 
-use super::life::LifeStory;
+use super::life::{LifeStory, Trouble};
 use crate::simulation::disturbance::Disturbance;
 use crate::simulation::event::{Answered, Ask, End, Event, Handler, Life, What};
 use crate::simulation::log::Trace;
@@ -151,7 +151,10 @@ impl<'a> Story<'a> {
             What::Dropped(life) => {
                 (self.lives[life].stopping, self.lives[life].dropped) = (Some(at), true);
             }
-            What::Stopped { life, unsaved, .. } => self.lives[life].stopped = Some((at, unsaved)),
+            What::Stopped { life, unsaved, still_running, .. } => {
+                let life = &mut self.lives[life];
+                (life.stopped, life.still_running) = (Some((at, unsaved)), still_running);
+            }
             What::Killed(life) => {
                 let life = &mut self.lives[life];
                 life.killed = life.killed.or(Some(at));
@@ -172,7 +175,8 @@ impl<'a> Story<'a> {
                 self.lives[life].begun.push((at, job));
             }
             What::LostReplies(life, _) => {
-                self.lives[life].troubles.push((at, at + LOST_REPLIES_US));
+                let until = Some(at + LOST_REPLIES_US);
+                self.lives[life].trouble(Trouble::Answers, at, until);
             }
             What::ServerAway(..) => self.away.push((at, u64::MAX)),
             What::ServerBack(_) => {
@@ -182,19 +186,16 @@ impl<'a> Story<'a> {
             What::Stalled(us) => self.stalls.push((at.saturating_sub(us), at)),
             // Servers take their time to come back.
             What::Calm => self.calm_at = self.calm_at.max(at),
-            What::Frozen(life) | What::Cut(life) | What::Slow(life) | What::RecordsAway(life) => {
-                if matches!(what, What::RecordsAway(_)) {
-                    let life = &mut self.lives[life];
-                    life.records_away = life.records_away.or(Some(at));
-                }
-                self.lives[life].troubles.push((at, u64::MAX));
-            }
-            // Two may lie one over the other: the first that ends leaves the other as it is.
-            What::Thawed(life) | What::Healed(life) | What::AsEver(life) => {
-                let mut open = self.lives[life].troubles.iter_mut().filter(|it| it.1 == u64::MAX);
-                if let Some(trouble) = open.next() {
-                    trouble.1 = at;
-                }
+            What::Frozen(life) => self.lives[life].trouble(Trouble::Frozen, at, None),
+            What::Thawed(life) => self.lives[life].ends(Trouble::Frozen, at),
+            What::Cut(life) => self.lives[life].trouble(Trouble::Cut, at, None),
+            What::Healed(life) => self.lives[life].ends(Trouble::Cut, at),
+            What::Slow(life) => self.lives[life].trouble(Trouble::Answers, at, None),
+            What::AsEver(life) => self.lives[life].ends(Trouble::Answers, at),
+            What::RecordsAway(life) => {
+                let life = &mut self.lives[life];
+                life.records_away = life.records_away.or(Some(at));
+                life.trouble(Trouble::Answers, at, None);
             }
             _ => {}
         }
@@ -303,10 +304,11 @@ impl<'a> Story<'a> {
                 && life.stopping.is_none_or(|at| at < self.end_at())
     }
 
-    /// Whether a node was shut down and left no record unsaved.
+    /// Whether a node was shut down and left no record unsaved, and no run that goes on.
     pub(super) fn ended_in_order(&self, life: Life) -> bool {
         let life = &self.lives[life];
-        !life.dropped && life.shut_down().is_some_and(|(_, unsaved)| unsaved == 0)
+        !life.dropped
+            && life.shut_down().is_some_and(|(_, unsaved)| unsaved + life.still_running == 0)
     }
 
     /// Whether a run held the lock at some moment between `from` and `to`.
@@ -341,8 +343,9 @@ impl<'a> Story<'a> {
     /// Whether the node's way to the backend was open, its records were taken and its tasks went
     /// on, all the time from `from` to `to`.
     pub(super) fn is_well(&self, life: Life, from: u64, to: u64) -> bool {
-        let troubles = &self.lives[life].troubles;
-        troubles.iter().chain(&self.away).all(|&(begin, end)| end < from || begin > to)
+        let troubles = self.lives[life].troubles();
+        let mut all = troubles.chain(self.away.iter().copied());
+        all.all(|(begin, end)| end < from || begin > to)
     }
 
     /// Whether the backend was away from everybody at some moment between `from` and `to`.
