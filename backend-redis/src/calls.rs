@@ -19,7 +19,7 @@ impl Wire {
     /// connection costs a second try, at once.
     pub(crate) async fn run(&self, call: &Call, within: Duration) -> Result<Reply, BackendError> {
         let operation = call.script.operation;
-        let value = self.repeat(operation, within, &call.by_hash(), Some(call)).await?;
+        let value = self.repeat(operation, within, &call.by_hash, Some(call)).await?;
         Reply::new(operation, value)
     }
 

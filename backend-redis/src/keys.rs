@@ -1,5 +1,7 @@
 //! The names of a job's keys.
 
+use std::fmt;
+
 use tidelock::{BackendError, ErrorKind, JobId, MAX_ID_BYTES};
 
 use crate::error::{BACKEND, Odd};
@@ -87,8 +89,22 @@ impl Part {
 }
 
 impl Keys {
-    pub(crate) fn key(&self, part: Part) -> String {
-        format!("{}{}", self.prefix, part.as_str())
+    pub(crate) fn key(&self, part: Part) -> Key<'_> {
+        Key { prefix: &self.prefix, part }
+    }
+}
+
+/// The name of a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key<'a> {
+    prefix: &'a str,
+    part: Part,
+}
+
+impl fmt::Display for Key<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.prefix)?;
+        f.write_str(self.part.as_str())
     }
 }
 
@@ -100,7 +116,7 @@ mod tests {
 
     fn key(namespace: &str, job: &str) -> String {
         let namespace = Namespace::new(namespace).unwrap();
-        namespace.of(&JobId::new(job).unwrap()).key(Part::Lock)
+        namespace.of(&JobId::new(job).unwrap()).key(Part::Lock).to_string()
     }
 
     #[test]

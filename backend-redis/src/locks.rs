@@ -17,14 +17,18 @@ use crate::text::node_json;
 use crate::untold;
 
 const LOCKS: [Part; 3] = [Part::Lock, Part::Mark, Part::Open];
+const ALL: [Part; 7] = {
+    let [running, runs, skipped, records] = Part::HISTORY;
+    [Part::Lock, Part::Mark, Part::Open, running, runs, skipped, records]
+};
+const ENDED: [Part; 6] = {
+    let [running, runs, skipped, records] = Part::HISTORY;
+    [Part::Lock, Part::Open, running, runs, skipped, records]
+};
 
 /// An `acquire`, or the first arguments of a `begin`.
 pub(crate) fn ask(script: &'static Script, keys: &Keys, request: &AcquireRequest) -> Call {
-    let parts = if script.operation == "begin" {
-        [&LOCKS[..], &Part::HISTORY].concat()
-    } else {
-        LOCKS.to_vec()
-    };
+    let parts: &[Part] = if script.operation == "begin" { &ALL } else { &LOCKS };
     let tick = request.occurrence.map(tick_digits);
     let intent = match request.intent {
         Intent::Skip(reason) => RunState::Skipped(reason).as_str(),
@@ -36,16 +40,16 @@ pub(crate) fn ask(script: &'static Script, keys: &Keys, request: &AcquireRequest
     };
     let skew = request.skew.map(|skew| skew.as_nanos().to_string());
     let after = request.after.map(tick_digits);
-    Call::new(script, keys, &parts)
+    Call::new(script, keys, parts)
         .arg(request.holder.as_str())
-        .arg(request.run_id.to_string())
+        .arg(request.run_id)
         .arg(request.node.as_str())
         .arg(node_json(&request.node))
         .arg(tick.unwrap_or_default())
         .arg(tick_text(request.occurrence))
-        .arg(request.fingerprint.to_string())
+        .arg(request.fingerprint)
         .arg(milliseconds(request.ttl))
-        .arg(format!("{:018}", earliest(request)))
+        .arg(format_args!("{:018}", earliest(request)))
         .arg(intent)
         .arg(if_held)
         .arg(skew.unwrap_or_default())
@@ -65,9 +69,9 @@ fn earliest(request: &AcquireRequest) -> u128 {
 }
 
 /// A time to live for the server: at least its smallest, and less than what it takes for an error.
-fn milliseconds(ttl: Duration) -> String {
+fn milliseconds(ttl: Duration) -> u128 {
     const CENTURY: u128 = 100 * 366 * 24 * 60 * 60 * 1_000;
-    ttl.as_nanos().div_ceil(1_000_000).clamp(1, CENTURY).to_string()
+    ttl.as_nanos().div_ceil(1_000_000).clamp(1, CENTURY)
 }
 
 pub(crate) fn renew(keys: &Keys, lease: &Lease, ttl: Duration) -> Call {
@@ -83,12 +87,11 @@ pub(crate) fn release(keys: &Keys, lease: &Lease) -> Call {
 
 /// The release's part of a `finish`.
 pub(crate) fn finish(keys: &Keys, lease: &Lease) -> Call {
-    let parts = [&[Part::Lock, Part::Open][..], &Part::HISTORY].concat();
-    with_lease(Call::new(&script::FINISH, keys, &parts), lease)
+    with_lease(Call::new(&script::FINISH, keys, &ENDED), lease)
 }
 
 fn with_lease(call: Call, lease: &Lease) -> Call {
-    call.arg(lease.holder.as_str()).arg(lease.run_id.to_string()).arg(token_text(lease.token))
+    call.arg(lease.holder.as_str()).arg(lease.run_id).arg(token_text(lease.token))
 }
 
 pub(crate) fn inspect(keys: &Keys) -> Call {

@@ -1,5 +1,7 @@
 //! Records: their part of the calls, and the answers.
 
+use std::fmt;
+
 use tidelock::stored::RecordText;
 use tidelock::{BackendError, JobId, Record, RecordQuery};
 
@@ -16,34 +18,36 @@ pub(crate) fn save(namespace: &Namespace, limits: Limits, record: &Record) -> Ca
 
 /// How much is kept, as scripts take it.
 pub(crate) fn with_limits(call: Call, limits: Limits) -> Call {
-    call.arg(limits.keep.to_string()).arg(limits.max_age_ms.to_string())
+    call.arg(limits.keep).arg(limits.max_age_ms)
 }
 
 /// A record with its run, as `save` and `finish` take it.
 pub(crate) fn with_record(call: Call, record: &Record) -> Call {
     let text = RecordText::of(record);
-    let tail = tail(&text);
-    call.arg(record.run_id.to_string()).arg(text.state).arg(text.token).arg(tail)
+    call.arg(record.run_id).arg(&text.state).arg(&text.token).arg(Tail(&text))
 }
 
 /// A record whose run and token the script knows already, as `begin` takes it.
 pub(crate) fn with_running(call: Call, record: &Record) -> Call {
     let text = RecordText::of(record);
-    let tail = tail(&text);
-    call.arg(text.state).arg(tail)
+    call.arg(&text.state).arg(Tail(&text))
 }
 
 /// What stands behind the token: as one, since a script mostly does not look into it.
-fn tail(text: &RecordText) -> String {
-    format!("{} {} {}", text.count, text.ended, text.rest)
+struct Tail<'a>(&'a RecordText);
+
+impl fmt::Display for Tail<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.0.count, self.0.ended, self.0.rest)
+    }
 }
 
 pub(crate) fn list(namespace: &Namespace, limits: Limits, query: &RecordQuery) -> Call {
     // A Lua number holds it exactly.
     let limit = query.limit.min(1 << 30);
     Call::new(&script::LIST, &namespace.of(&query.job), &Part::HISTORY)
-        .arg(limit.to_string())
-        .arg(limits.max_age_ms.to_string())
+        .arg(limit)
+        .arg(limits.max_age_ms)
 }
 
 /// The records of the answer; what is none is left out, with a word to the log.

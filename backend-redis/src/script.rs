@@ -1,8 +1,9 @@
 //! The scripts, and calls of them.
 
+use std::fmt::Display;
 use std::sync::LazyLock;
 
-use redis::Cmd;
+use redis::{Arg, Cmd, RedisWrite};
 
 use crate::keys::{Keys, Part};
 
@@ -48,41 +49,35 @@ scripts! {
 }
 
 /// One call of a script, to be sent as often as need be.
-#[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) script: &'static Script,
-    keys: Vec<String>,
-    arguments: Vec<String>,
+    /// By the script's hash: what is sent as a rule.
+    pub(crate) by_hash: Cmd,
 }
 
 impl Call {
     pub(crate) fn new(script: &'static Script, keys: &Keys, parts: &[Part]) -> Self {
-        Self {
-            script,
-            keys: parts.iter().map(|part| keys.key(*part)).collect(),
-            arguments: Vec::new(),
-        }
+        // As much as a `begin` takes, so that it is written without being moved.
+        let mut by_hash = Cmd::with_capacity(32, 1_024);
+        by_hash.arg("EVALSHA").arg(&script.hash).arg(parts.len());
+        let call = Self { script, by_hash };
+        parts.iter().fold(call, |call, part| call.arg(keys.key(*part)))
     }
 
-    pub(crate) fn arg(mut self, argument: impl Into<String>) -> Self {
-        self.arguments.push(argument.into());
+    pub(crate) fn arg(mut self, argument: impl Display) -> Self {
+        self.by_hash.write_arg_fmt(argument);
         self
-    }
-
-    /// By its hash: what is sent as a rule.
-    pub(crate) fn by_hash(&self) -> Cmd {
-        self.command("EVALSHA", &self.script.hash)
     }
 
     /// With its text, for a server that has forgotten it: this also makes it known again.
     pub(crate) fn by_text(&self) -> Cmd {
-        self.command("EVAL", self.script.code)
-    }
-
-    fn command(&self, name: &str, script: &str) -> Cmd {
-        let mut command = redis::cmd(name);
-        command.arg(script).arg(self.keys.len());
-        command.arg(&self.keys).arg(&self.arguments);
+        let mut command = redis::cmd("EVAL");
+        command.arg(self.script.code);
+        for argument in self.by_hash.args_iter().skip(2) {
+            if let Arg::Simple(bytes) = argument {
+                command.arg(bytes);
+            }
+        }
         command
     }
 }

@@ -7,7 +7,6 @@
 mod bench;
 mod corrupt;
 mod counting;
-mod differential;
 mod fleets;
 mod full;
 mod histories;

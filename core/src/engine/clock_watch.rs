@@ -21,7 +21,7 @@ const ALIKE: Duration = Duration::from_secs(1);
 
 /// What was told of the skew, so that it is told once.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct SkewTold {
     skew: Mutex<Option<SignedDuration>>,
     backend: Mutex<bool>,
 }
@@ -33,7 +33,7 @@ impl Core {
             return;
         };
         let large = skew.exceeds(self.max_ahead);
-        let mut told = self.told.skew.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.skew_told.skew.lock().unwrap_or_else(PoisonError::into_inner);
         let news = match *told {
             None => large,
             Some(before) => !large || apart(skew.ahead, before) > TOLERANCE,
@@ -70,7 +70,7 @@ impl Core {
         let alike = mark.node != self.node
             && skew.exceeds(self.max_ahead)
             && mark.skew.is_some_and(|theirs| apart(skew.ahead, theirs) < ALIKE);
-        let mut told = self.told.backend.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.skew_told.backend.lock().unwrap_or_else(PoisonError::into_inner);
         let news = alike && !*told;
         *told = alike;
         drop(told);

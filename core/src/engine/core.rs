@@ -45,7 +45,7 @@ pub(crate) struct Core {
     /// Tells that the backend's clock is to be asked for.
     pub(crate) stale: Notify,
     pub(crate) meter: SkewMeter,
-    pub(crate) told: super::clock_watch::Told,
+    pub(crate) skew_told: super::clock_watch::SkewTold,
     pub(crate) events: Events,
     pub(crate) outbox: Outbox,
     pub(crate) asks: Semaphore,
@@ -92,7 +92,7 @@ impl Core {
             wake: Notify::new(),
             stale: Notify::new(),
             meter: SkewMeter::default(),
-            told: super::clock_watch::Told::default(),
+            skew_told: super::clock_watch::SkewTold::default(),
             outbox: Outbox::default(),
             asks: Semaphore::new(MAX_ASKS),
             looks: Semaphore::new(MAX_LOOKS),

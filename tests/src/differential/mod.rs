@@ -3,9 +3,11 @@
 mod outcome;
 mod pair;
 
-use std::cell::Cell;
 use std::future::Future;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -87,19 +89,41 @@ fn step() -> impl Strategy<Value = Step> {
 impl Differential {
     /// Sends random calls to the memory backend and to a fresh other one, and compares each answer
     /// and all that both know after it. `fresh` gives one that keeps [`KEEP`] records of a kind.
+    /// Several series go on at a time: they mostly wait.
     ///
     /// # Panics
     ///
     /// When they differ, with the calls, shrunk; or when the machine is too busy to tell.
-    pub fn run<F>(self, fresh: impl Fn() -> F)
+    pub fn run<F>(self, fresh: impl Fn() -> F + Sync)
+    where
+        F: Future<Output = Arc<dyn Backend>>,
+    {
+        let counts = Counts::default();
+        let ran: Result<(), String> = thread::scope(|threads| {
+            let each = || self.series(&fresh, &counts);
+            let all: Vec<_> = (0..AT_A_TIME).map(|_| threads.spawn(each)).collect();
+            let mut ran =
+                all.into_iter().map(|one| one.join().unwrap_or_else(|it| resume_unwind(it)));
+            ran.try_for_each(|ran| ran)
+        });
+        if let Err(failure) = ran {
+            panic!("{failure}");
+        }
+        let [compared, slow] =
+            [&counts.compared, &counts.slow].map(|count| count.load(Ordering::Relaxed));
+        tell(&format!("{compared} calls compared, {slow} cases too slow"));
+        assert!(compared > 300, "the machine is too busy to tell");
+    }
+
+    /// One after the other, its part of all cases.
+    fn series<F>(self, fresh: &impl Fn() -> F, counts: &Counts) -> Result<(), String>
     where
         F: Future<Output = Arc<dyn Backend>>,
     {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let (compared, slow) = (Cell::new(0), Cell::new(0));
         let config = Config {
-            cases: self.cases,
+            cases: self.cases.div_ceil(AT_A_TIME),
             failure_persistence: None, // a failure prints its steps, shrunk
             max_shrink_iters: 60,
             ..Config::default()
@@ -110,10 +134,10 @@ impl Differential {
                 let mut pair = Pair::new(fresh().await, self.times, self.closes).await;
                 for step in &steps {
                     match pair.step(step).await {
-                        Outcome::Same => compared.set(compared.get() + 1),
+                        Outcome::Same => counts.compared.fetch_add(1, Ordering::Relaxed),
                         // The machine was too busy to tell what has expired by now.
                         Outcome::TooSlow => {
-                            slow.set(slow.get() + 1);
+                            counts.slow.fetch_add(1, Ordering::Relaxed);
                             return Ok(());
                         }
                         Outcome::Different(how) => {
@@ -121,17 +145,23 @@ impl Differential {
                             tell(&format!("{steps:?}\n{step:?}: {how}"));
                             return Err(TestCaseError::fail(format!("{step:?}: {how}")));
                         }
-                    }
+                    };
                 }
                 Ok(())
             })
         });
-        if let Err(failure) = ran {
-            panic!("{failure}");
-        }
-        tell(&format!("{} calls compared, {} cases too slow", compared.get(), slow.get()));
-        assert!(compared.get() > 300, "the machine is too busy to tell");
+        ran.map_err(|failure| failure.to_string())
     }
+}
+
+/// How many series go on at a time.
+const AT_A_TIME: u32 = 4;
+
+/// What became of the calls.
+#[derive(Debug, Default)]
+struct Counts {
+    compared: AtomicUsize,
+    slow: AtomicUsize,
 }
 
 #[expect(clippy::print_stdout, reason = "for whoever runs the test")]

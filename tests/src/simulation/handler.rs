@@ -9,10 +9,20 @@ use tokio::time::sleep;
 
 use super::event::{End, Handler, What};
 use super::log::Log;
-use super::plan::{JobPlan, Work};
+use super::plan::{JobPlan, Plan, Work};
 
 /// How many steps a handler works in.
 const STEPS: u64 = 6;
+
+/// The jobs of a plan.
+///
+/// # Panics
+///
+/// When one of them is none.
+pub(crate) fn jobs(plan: &Plan, log: &Log) -> Vec<Job> {
+    let jobs = plan.jobs.iter().map(|plan| job(plan, log));
+    jobs.collect::<Result<_, _>>().expect("a plan of jobs that can be registered")
+}
 
 /// The job.
 ///

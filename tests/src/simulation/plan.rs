@@ -150,6 +150,13 @@ pub enum Work {
     PanicsAtOnce,
 }
 
+impl Plan {
+    /// The ids of its jobs.
+    pub(crate) fn ids(&self) -> Vec<String> {
+        self.jobs.iter().map(|job| job.id.clone()).collect()
+    }
+}
+
 impl JobPlan {
     /// What tells its other schedule from its first.
     pub(crate) fn other_fingerprint(&self) -> Option<Fingerprint> {

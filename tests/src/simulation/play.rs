@@ -14,16 +14,11 @@ use super::stage::Stage;
 /// When called within a tokio runtime, or when a job of the plan is none.
 #[must_use]
 pub fn play(plan: &Plan) -> Trace {
-    let ids: Vec<String> = plan.jobs.iter().map(|job| job.id.clone()).collect();
+    let ids = plan.ids();
     in_paused_time(async {
         // The log comes first: the handlers write to it.
         let log = Log::new(&ids, false);
-        let jobs: Vec<Job> = plan
-            .jobs
-            .iter()
-            .map(|job| handler::job(job, &log))
-            .collect::<Result<_, _>>()
-            .expect("a plan of jobs that can be registered");
+        let jobs = handler::jobs(plan, &log);
         let others: Vec<Option<Job>> = plan
             .jobs
             .iter()

@@ -10,9 +10,7 @@ use super::lease_each::LeaseEach;
 use super::{Etcd, ours};
 use crate::bench::Bench;
 use crate::goal::Goal;
-use crate::load::{COLUMNS, fill, load, runtime};
-use crate::measure::interleaved;
-use crate::table::{Table, ratio, show};
+use crate::load::{Beside, MOST, fill, runtime};
 
 pub(crate) const BENCH: Bench = Bench {
     name: "etcd-run",
@@ -21,9 +19,6 @@ pub(crate) const BENCH: Bench = Bench {
     child: None,
 };
 
-const ROUNDS: usize = 7;
-const ROUND: Duration = Duration::from_millis(600);
-const MOST: usize = 256;
 /// One more than is kept.
 const HISTORY: usize = 101;
 
@@ -46,38 +41,13 @@ fn run() {
         fill(&floor, MOST, HISTORY).await;
         fill(&ours, MOST, HISTORY).await;
     });
-    let mut table = Table::new(&["at a time", COLUMNS[0], COLUMNS[1], COLUMNS[2]]);
     #[expect(clippy::cast_precision_loss, reason = "small")]
-    let transactions = transactions as f64 / 100.0;
-    let mut goals = vec![Goal::at_most("transactions a run", transactions, 2.0)];
-    for jobs in [1, 16, MOST] {
-        let names = ["floor", "tidelock", "a lease for each run"];
-        let found = interleaved(ROUNDS, &names, |name| {
-            runtime.block_on(async {
-                match *name {
-                    "floor" => load(&floor, &etcd, jobs, ROUND).await,
-                    "tidelock" => load(&ours, &etcd, jobs, ROUND).await,
-                    _ => load(&peer, &etcd, jobs, ROUND).await,
-                }
-            })
-        });
-        for (name, figures) in names.iter().zip(&found) {
-            table.row(&format!("{jobs}: {name}"), figures.iter().map(|figure| show(*figure)));
-        }
-        let [floor, ours, peer] = &found[..] else { return };
-        let against = ours.iter().zip(floor).map(|(ours, floor)| ratio(*ours, *floor));
-        table.row(&format!("{jobs}: tidelock / floor"), against);
-        goals.push(Goal::at_least(
-            format!("runs a second, {jobs} at a time, of the floor's"),
-            ours[0] / floor[0],
-            0.85,
-        ));
-        goals.push(Goal::at_least(
-            format!("runs a second, {jobs} at a time, of those with a lease each"),
-            ours[0] / peer[0],
-            1.8,
-        ));
+    Goal::at_most("transactions a run", transactions as f64 / 100.0, 2.0).tell();
+    let peer_name = "a lease for each run";
+    let (rounds, round) = (7, Duration::from_millis(600));
+    let (runtime, server) = (&runtime, &etcd);
+    let beside = Beside { runtime, server, floor, ours, peer, peer_name, rounds, round };
+    for found in beside.measure() {
+        found.tell_rates(0.85, "those with a lease each", 1.8);
     }
-    table.print();
-    goals.into_iter().for_each(Goal::tell);
 }

@@ -1,5 +1,6 @@
 //! Runs at a server: what they cost it and us, at a number of them at a time.
 
+mod beside;
 mod jobs;
 mod ticks;
 
@@ -15,6 +16,7 @@ use tokio::time::Instant;
 
 use crate::measure::us;
 
+pub(crate) use beside::{Beside, MOST};
 pub(crate) use jobs::{Jobs, TTL, now, random};
 pub(crate) use ticks::Ticks;
 
@@ -43,7 +45,7 @@ pub(crate) const COLUMNS: [&str; 3] = ["runs/s", "server CPU us", "client CPU us
 
 /// Runs of that many jobs, side by side, one after the other in each, for so long: runs a second,
 /// and the CPU time of the server and of this process for each, in microseconds.
-pub(crate) async fn load(
+async fn load(
     runs: &Arc<impl Runs>,
     server: &impl Server,
     jobs: usize,

@@ -10,9 +10,7 @@ use super::floor::Floor;
 use super::{Redis, ours};
 use crate::bench::Bench;
 use crate::goal::Goal;
-use crate::load::{COLUMNS, fill, load, runtime};
-use crate::measure::interleaved;
-use crate::table::{Table, ratio, show};
+use crate::load::{Beside, MOST, fill, runtime};
 
 pub(crate) const BENCH: Bench = Bench {
     name: "redis-run",
@@ -21,11 +19,8 @@ pub(crate) const BENCH: Bench = Bench {
     child: None,
 };
 
-const ROUNDS: usize = 9;
-const ROUND: Duration = Duration::from_millis(300);
 /// One more than is kept.
 const HISTORY: usize = 101;
-const MOST: usize = 256;
 
 fn run() {
     let runtime = runtime();
@@ -44,46 +39,13 @@ fn run() {
         fill(&ours, 10, 10).await;
         (redis.executed("evalsha").await.0 - before) / 100.0
     });
-    let mut table = Table::new(&["at a time", COLUMNS[0], COLUMNS[1], COLUMNS[2]]);
-    let mut goals = vec![Goal::at_most("calls a run", calls, 2.0)];
-    for jobs in [1, 16, MOST] {
-        let names = ["floor", "tidelock", "rslock and by hand"];
-        let found = interleaved(ROUNDS, &names, |name| {
-            runtime.block_on(async {
-                match *name {
-                    "floor" => load(&floor, &redis, jobs, ROUND).await,
-                    "tidelock" => load(&ours, &redis, jobs, ROUND).await,
-                    _ => load(&peer, &redis, jobs, ROUND).await,
-                }
-            })
-        });
-        for (name, figures) in names.iter().zip(&found) {
-            table.row(&format!("{jobs}: {name}"), figures.iter().map(|figure| show(*figure)));
-        }
-        let [floor, ours, peer] = &found[..] else { return };
-        let against = ours.iter().zip(floor).map(|(ours, floor)| ratio(*ours, *floor));
-        table.row(&format!("{jobs}: tidelock / floor"), against);
-        goals.push(Goal::at_least(
-            format!("runs a second, {jobs} at a time, of the floor's"),
-            ours[0] / floor[0],
-            0.85,
-        ));
-        goals.push(Goal::at_most(
-            format!("server CPU a run, {jobs} at a time, of the floor's"),
-            ours[1] / floor[1],
-            1.15,
-        ));
-        goals.push(Goal::at_most(
-            format!("client CPU a run, {jobs} at a time, of the floor's"),
-            ours[2] / floor[2],
-            1.5,
-        ));
-        goals.push(Goal::at_least(
-            format!("runs a second, {jobs} at a time, of rslock's and by hand"),
-            ours[0] / peer[0],
-            1.2,
-        ));
+    Goal::at_most("calls a run", calls, 2.0).tell();
+    let peer_name = "rslock and by hand";
+    let (rounds, round) = (9, Duration::from_millis(300));
+    let (runtime, server) = (&runtime, &redis);
+    let beside = Beside { runtime, server, floor, ours, peer, peer_name, rounds, round };
+    for found in beside.measure() {
+        found.tell_rates(0.85, "rslock's and by hand", 1.2);
+        found.tell_cpu(1.15, 1.5);
     }
-    table.print();
-    goals.into_iter().for_each(Goal::tell);
 }

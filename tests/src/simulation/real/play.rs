@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidelock::Job;
 use tokio::time::{Instant, sleep};
 
 use super::Venue;
@@ -26,14 +25,9 @@ const LATE: Duration = Duration::from_millis(100);
 ///
 /// When a job of the plan is none.
 pub async fn play_real(plan: &Plan, venue: Arc<dyn Venue>) -> Trace {
-    let ids: Vec<String> = plan.jobs.iter().map(|job| job.id.clone()).collect();
+    let ids = plan.ids();
     let log = Log::new(&ids, false);
-    let jobs: Vec<Job> = plan
-        .jobs
-        .iter()
-        .map(|job| handler::job(job, &log))
-        .collect::<Result<_, _>>()
-        .expect("a plan of jobs that can be registered");
+    let jobs = handler::jobs(plan, &log);
     let plan = Plan { start: true_time(), ..plan.clone() };
     let beating = beat(log.clone());
     let mut trace = tokio::select! {

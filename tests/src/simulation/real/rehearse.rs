@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tidelock::{Backend, Clock, Job};
+use tidelock::{Backend, Clock};
 use tidelock_memory::MemoryBackend;
 
 use super::infer::infer;
@@ -24,15 +24,10 @@ use crate::{Fault, Faults, Op};
 /// When called within a tokio runtime, or when a job of the plan is none.
 #[must_use]
 pub fn rehearse(plan: &Plan) -> Trace {
-    let ids: Vec<String> = plan.jobs.iter().map(|job| job.id.clone()).collect();
+    let ids = plan.ids();
     in_paused_time(async {
         let log = Log::new(&ids, false);
-        let jobs: Vec<Job> = plan
-            .jobs
-            .iter()
-            .map(|job| handler::job(job, &log))
-            .collect::<Result<_, _>>()
-            .expect("a plan of jobs that can be registered");
+        let jobs = handler::jobs(plan, &log);
         let stage = Stage::new(plan, &jobs, &ids, log);
         let venue = Wired::new(stage.clock.clone());
         let mut trace = stage.at(Arc::new(venue)).play().await;

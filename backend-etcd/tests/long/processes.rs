@@ -1,7 +1,5 @@
 //! Five processes, killed and restarted at random, over three members.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on panics")]
-
 use std::time::Duration;
 
 use tidelock_etcd::EtcdBackend;

@@ -19,6 +19,6 @@ fn random_calls_have_the_same_outcomes_in_memory_and_on_etcd() {
     Differential { times, cases: 40, closes: false }.run(|| async {
         let endpoints = EtcdServer::shared().endpoints().join(",");
         let etcd = EtcdBackend::builder(namespace()).keep(KEEP).operation_timeout(ms(5_000));
-        Arc::new(etcd.connect_lazy(&endpoints).expect("a backend")) as Arc<dyn Backend>
+        Arc::new(etcd.connect_lazy(&endpoints).unwrap()) as Arc<dyn Backend>
     });
 }

@@ -1,13 +1,16 @@
 //! Random calls have the same outcomes on the memory backend and on Redis.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tidelock::Backend;
 use tidelock_redis::RedisBackend;
 use tidelock_tests::differential::{Differential, KEEP, Times};
 use tidelock_tests::servers::{RedisServer, namespace};
 
-use crate::bench::ms;
+const fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
 
 #[test]
 fn random_calls_have_the_same_outcomes_in_memory_and_on_redis() {
