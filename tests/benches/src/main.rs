@@ -15,7 +15,6 @@ mod engine;
 mod etcd;
 mod fleet;
 mod goal;
-mod instructions;
 mod load;
 mod measure;
 mod redis;
@@ -51,12 +50,6 @@ fn main() {
         && word == child::WORD
     {
         return as_child(words);
-    }
-    if let Some((word, words)) = asked.split_first()
-        && word == instructions::WORD
-    {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        return instructions::run(&words);
     }
     if let Some((word, words)) = asked.split_first()
         && word == soak::WORD

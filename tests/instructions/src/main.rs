@@ -1,4 +1,5 @@
-//! What the script `instructions` counts the instructions of: the same work `N` times.
+//! What the script `run` beside this counts the instructions of: the same work `N` times. A package
+//! of its own, so that it is built soon.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -7,16 +8,15 @@ use jiff::Timestamp;
 use tidelock::{Job, Schedule, Scheduler, TestClock};
 use tidelock_memory::MemoryBackend;
 
-/// The word that asks for it.
-pub(crate) const WORD: &str = "--instructions";
-
 /// How many jobs fire at each tick.
 const JOBS: usize = 50;
 
 /// Does what the words say: `fire N`, `next N EXPRESSION ZONE` or `parse N EXPRESSION ZONE`.
-pub(crate) fn run(words: &[&str]) {
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let times = words.get(1).and_then(|times| times.parse().ok()).unwrap_or(0);
-    match *words {
+    match words[..] {
         ["fire", _] => fire(times),
         ["next", _, expression, zone] => {
             let schedule = schedule(expression, zone);
