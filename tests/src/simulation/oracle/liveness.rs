@@ -130,7 +130,8 @@ fn watch(
             }
             Some(moved)
                 if matches!(moved.consumed, Some((SkipReason::Misfire, _)))
-                    && !(backlog && story.is_held(job, due.saturating_sub(slack), moved.at)) =>
+                    && !(backlog && story.is_held(job, due.saturating_sub(slack), moved.at))
+                    && !waits_unclocked(story, job, due, latest) =>
             {
                 Some("it was skipped as missed")
             }
