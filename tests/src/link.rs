@@ -57,14 +57,16 @@ impl Link {
 
     /// Whether a message passes; waits as long as nobody says so.
     pub(crate) async fn passes(&self) -> bool {
-        let passes = self.way() == Way::Open;
+        if self.way() != Way::Silent {
+            return self.way() == Way::Open;
+        }
         loop {
             let mut changed = pin!(self.0.changed.notified());
             // From here on a change is not overlooked.
             changed.as_mut().enable();
             if self.way() != Way::Silent {
                 // What has waited fails.
-                return passes;
+                return false;
             }
             changed.await;
         }

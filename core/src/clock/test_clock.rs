@@ -68,17 +68,27 @@ impl TestClock {
 }
 
 impl TestClock {
-    /// The same in 64 bits, for clocks that do not drift and moments that are not centuries away: a
-    /// backend in memory reads its clock twice a run.
-    fn without_drift(&self, elapsed: Duration, offset: i64) -> Option<Timestamp> {
-        if self.drift_ppm != 0 {
-            return None;
-        }
-        let nanos = i64::from(self.start.subsec_nanosecond()) + i64::from(elapsed.subsec_nanos());
-        let nanos = nanos.checked_add(offset)?;
-        let seconds = self.start.as_second() + i64::try_from(elapsed.as_secs()).ok()?;
-        let second = seconds.checked_add(nanos.div_euclid(1_000_000_000))?;
-        Timestamp::new(second, i32::try_from(nanos.rem_euclid(1_000_000_000)).ok()?).ok()
+    /// What it shows that long after it was made, that many nanoseconds ahead.
+    fn in_128_bits(&self, elapsed: Duration, offset: i64) -> Timestamp {
+        let passed = i128::try_from(elapsed.as_nanos()).unwrap_or(i128::MAX);
+        let drifted = passed + passed * i128::from(self.drift_ppm) / 1_000_000;
+        let nanos = self.start.as_nanosecond() + drifted + i128::from(offset);
+        Timestamp::from_nanosecond(nanos).unwrap_or(Timestamp::MAX)
+    }
+
+    /// The same in 64 bits, where it is not centuries away: a simulation reads clocks more often than
+    /// it does anything else.
+    fn in_64_bits(&self, elapsed: Duration, offset: i64) -> Option<Timestamp> {
+        const PPM: i64 = 1_000_000;
+        const SECOND: i64 = 1_000_000_000;
+        let passed = i64::try_from(elapsed.as_secs()).ok()?.checked_mul(SECOND)?;
+        let passed = passed.checked_add(i64::from(elapsed.subsec_nanos()))?;
+        let drifted = (passed / PPM).checked_mul(self.drift_ppm)?;
+        let drifted = drifted.checked_add((passed % PPM).checked_mul(self.drift_ppm)? / PPM)?;
+        let moved = passed.checked_add(drifted)?.checked_add(offset)?;
+        let nanos = moved.checked_add(i64::from(self.start.subsec_nanosecond()))?;
+        let second = self.start.as_second().checked_add(nanos.div_euclid(SECOND))?;
+        Timestamp::new(second, i32::try_from(nanos.rem_euclid(SECOND)).ok()?).ok()
     }
 }
 
@@ -86,13 +96,10 @@ impl Clock for TestClock {
     fn now(&self) -> Timestamp {
         let elapsed = self.started.elapsed();
         let offset = self.offset.load(Ordering::Relaxed);
-        if let Some(now) = self.without_drift(elapsed, offset) {
+        if let Some(now) = self.in_64_bits(elapsed, offset) {
             return now;
         }
-        let passed = i128::try_from(elapsed.as_nanos()).unwrap_or(i128::MAX);
-        let drifted = passed + passed * i128::from(self.drift_ppm) / 1_000_000;
-        let nanos = self.start.as_nanosecond() + drifted + i128::from(offset);
-        Timestamp::from_nanosecond(nanos).unwrap_or(Timestamp::MAX)
+        self.in_128_bits(elapsed, offset)
     }
 }
 
@@ -101,15 +108,20 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_clock_without_drift_shows_what_one_shows_that_drifts_by_nothing() {
+    async fn a_clock_shows_the_same_in_64_bits_as_in_128() {
         for start in ["2026-01-01T00:00:00.9Z", "1969-12-31T23:59:59.000000001Z"] {
             let clock = TestClock::new(start.parse().unwrap());
-            let start = clock.start.as_nanosecond();
-            tokio::time::sleep(Duration::from_millis(123_456_789)).await;
-            for by in [0, 1, -1, 999_999_999, -86_400_000_000_123] {
-                let skewed = clock.skewed(SignedDuration::from_nanos(by));
-                let passed = i128::from(by) + 123_456_789_000_000;
-                assert_eq!(skewed.now().as_nanosecond(), start + passed, "{by}");
+            for elapsed in [0, 999_999, 1_000_001, 123_456_789_000_001, 86_400_000_000_000] {
+                let elapsed = Duration::from_nanos(elapsed);
+                for by in [0, 1, -1, 999_999_999, -86_400_000_000_123] {
+                    for ppm in [0, 1, -1, 499, -500, 1_000_000, i64::MAX] {
+                        let clock = clock.drifting(ppm);
+                        let right = clock.in_128_bits(elapsed, by);
+                        let found = clock.in_64_bits(elapsed, by);
+                        assert!(found.is_none_or(|found| found == right), "{by} {ppm}");
+                        assert!(found.is_some() || ppm == i64::MAX, "{by} {ppm}");
+                    }
+                }
             }
         }
     }

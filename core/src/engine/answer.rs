@@ -37,7 +37,8 @@ impl Core {
                 let ending = self.endings.begin(&job.id);
                 self.settle_after(asking);
                 let running = asking.running.clone();
-                self.granted(job.clone(), grant.lease, running, granted, ending).await;
+                // On the heap: most of what is asked for is not granted, and what is moved is small.
+                Box::pin(self.granted(job.clone(), grant.lease, running, granted, ending)).await;
             }
             Acquisition::Consumed(consumed) => {
                 self.ticks_passed(asking, consumed.previous);
@@ -63,7 +64,7 @@ impl Core {
                 let done = done.with_error("the grant was heard of after its lock had expired");
                 drop(granted);
                 if told {
-                    self.conclude(job, &lease, done).await;
+                    Box::pin(self.conclude(job, &lease, done)).await;
                 } else {
                     // The run stays open, for what was named to it: the next grant names it.
                     self.save_later(done);

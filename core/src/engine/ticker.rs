@@ -17,7 +17,7 @@ use super::table::Due;
 pub(crate) const NAP: Duration = Duration::from_secs(30);
 
 /// How many ticks are taken from the queue at a time, before other tasks have their turn.
-const BATCH: usize = 1_024;
+const BATCH: usize = 64;
 
 /// How many of them are started by one reading of the clocks.
 const AT_A_READING: usize = 32;
