@@ -68,7 +68,15 @@ fn may_be_lost(story: &Story<'_>, grant: &Grant) -> bool {
 /// the one that releases the lock next, unless that dies, too.
 fn is_closed_by_nobody(story: &Story<'_>, grant: &Grant) -> bool {
     let mut later = story.grants[grant.ask.job].iter().filter(|other| other.token >= grant.token);
-    later.any(|closer| closer.released.is_some() && !story.ended_in_order(closer.ask.life))
+    later.any(|closer| may_have_closed(story, closer) && !story.ended_in_order(closer.ask.life))
+}
+
+/// Whether a run gave its lock up. When that has expired, this takes out the open runs that were
+/// named to it all the same, and is not logged.
+fn may_have_closed(story: &Story<'_>, closer: &Grant) -> bool {
+    let ttl = story.plan.jobs[closer.ask.job].lock_ttl_ms() * 1_000;
+    let killed = story.lives[closer.ask.life].killed;
+    closer.released.is_some() || killed.is_none_or(|killed| killed > closer.at + ttl)
 }
 
 /// What a record tells that is not so.

@@ -98,8 +98,8 @@ fn debts(
         None => story.trace.start - LOOK_BACK,
     };
     let passed = ticks(story.schedule(job, moved.ask.edited), after, before);
-    // A run that was asked for again after the mark was taken away heard the later answer alone.
-    let again = |later: &Move| later.ask.run == moved.ask.run && later.epoch > moved.epoch;
+    // Of a run that was asked for again after the mark was taken away, one answer alone is told of.
+    let again = |other: &Move| other.ask.run == moved.ask.run && other.epoch != moved.epoch;
     let superseded = story.epochs[job] > 0 && story.moves[job].iter().any(again);
     let missed = passed.into_iter().map(|tick| (RunState::Missed, tick, false));
     let consumed = moved.consumed.map(|(why, _)| (RunState::Skipped(why), moved.tick.at(), true));
