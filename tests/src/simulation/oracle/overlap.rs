@@ -70,6 +70,7 @@ impl Now<'_, '_> {
     fn may_be_overtaken(&self, at: u64, handler: Handler) -> bool {
         let ttl = self.story.plan.jobs[handler.job].lock_ttl_ms() * 1_000;
         self.forced(handler).is_some_and(|forced| at <= forced + ttl)
+            || self.story.may_be_revoked(at, ttl)
     }
 
     fn granted(&mut self, at: u64, job: usize, token: u64, findings: &mut Vec<Finding>) {
@@ -127,6 +128,7 @@ impl Now<'_, '_> {
         for open in self.open.iter().filter(|open| open.handler == handler && slack > 0) {
             if open.overtaken.is_some_and(|from| from + slack < at)
                 && !self.stands_still(handler.life, at)
+                && !self.may_be_overtaken(at, handler)
             {
                 let text = format!("{handler:?} is dropped long after another run was granted");
                 findings.push(Finding::new(Promise::NoOverlap, at, text));

@@ -374,6 +374,14 @@ impl<'a> Story<'a> {
         })
     }
 
+    /// Whether one of several servers came back less than a TTL ago: one that led before it stood
+    /// still may revoke leases that are alive at its successor (etcd issue 15247).
+    pub(super) fn may_be_revoked(&self, at: u64, ttl: u64) -> bool {
+        let several = self.plan.real.is_some_and(|real| real.members > 1);
+        let soon = ttl + self.slack();
+        several && self.away.iter().any(|&(_, back)| back <= at && at - back <= soon)
+    }
+
     /// Whether nothing at all went on for longer than that in all, between `from` and `to`.
     pub(super) fn is_stalled(&self, from: u64, to: u64, long: u64) -> bool {
         let within = |&(begin, end): &(u64, u64)| end.min(to).saturating_sub(begin.max(from));
