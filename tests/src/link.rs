@@ -57,8 +57,10 @@ impl Link {
 
     /// Whether a message passes; waits as long as nobody says so.
     pub(crate) async fn passes(&self) -> bool {
-        if self.way() != Way::Silent {
-            return self.way() == Way::Open;
+        match self.way() {
+            Way::Open => return true,
+            Way::Refused => return false,
+            Way::Silent => {}
         }
         loop {
             let mut changed = pin!(self.0.changed.notified());

@@ -64,15 +64,16 @@ pub(crate) async fn run(core: Arc<Core>) {
             let Some(due) = core.table().take_due(moments.clocks) else {
                 break;
             };
-            taken += 1;
-            start(&core, &moments, due);
-            if taken % AT_A_READING == 0 {
+            if taken > 0 && taken % AT_A_READING == 0 {
                 moments = Moments::new(&core, &watch);
             }
+            taken += 1;
+            start(&core, &moments, due);
         }
         if taken == BATCH {
-            planned = Instant::now();
             tokio::task::yield_now().await;
+            // Others' turns are no sleep, however long they take: what is due now was watched.
+            planned = Instant::now();
             continue;
         }
         let reading = core.read();

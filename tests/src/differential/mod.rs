@@ -102,9 +102,8 @@ impl Differential {
         let ran: Result<(), String> = thread::scope(|threads| {
             let each = || self.series(&fresh, &counts);
             let all: Vec<_> = (0..AT_A_TIME).map(|_| threads.spawn(each)).collect();
-            let mut ran =
-                all.into_iter().map(|one| one.join().unwrap_or_else(|it| resume_unwind(it)));
-            ran.try_for_each(|ran| ran)
+            let ran: Vec<_> = all.into_iter().map(thread::ScopedJoinHandle::join).collect();
+            ran.into_iter().try_for_each(|ran| ran.unwrap_or_else(|it| resume_unwind(it)))
         });
         if let Err(failure) = ran {
             panic!("{failure}");

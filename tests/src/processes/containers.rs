@@ -141,7 +141,8 @@ fn ran(arguments: &[&str]) -> bool {
     let name = arguments[arguments.len() - 1];
     for _ in 0..100 {
         let runs = self::said(&["inspect", "--format", "{{.State.Running}}", name]);
-        if !runs.status.success() || runs.stdout.starts_with(b"false") {
+        let gone = String::from_utf8_lossy(&runs.stderr).to_lowercase().contains("no such");
+        if gone || runs.stdout.starts_with(b"false") {
             return false;
         }
         thread::sleep(Duration::from_millis(50));

@@ -1,8 +1,9 @@
 //! Ticks that fell due while no node was up, and what each policy makes of them.
 
-use tidelock::{Job, JobBuilder, Misfire, RunState, SkipReason};
+use jiff::Timestamp;
+use tidelock::{Clock, Job, JobBuilder, Misfire, RunState, Scheduler, SkipReason, SystemClock};
 
-use crate::fleet::{Fleet, at, in_state, secs};
+use crate::fleet::{Fleet, at, in_state, ms, secs};
 use crate::ledger::{begin, each_told_once, end, ran, records, ticks, until};
 
 /// A job that takes 10 s.
@@ -172,5 +173,23 @@ async fn start_within_says_how_late_is_too_late() {
         let told = records(&nodes).await;
         each_told_once(&told, &ticks("2026-01-01T12:00:00Z", 3_600, 2));
         assert_eq!(told[0].state == RunState::Succeeded, runs, "{told:#?}");
+    }
+}
+
+/// In real time, on one thread: while others' code takes it, the node has been there all the same.
+#[tokio::test]
+async fn many_ticks_of_one_instant_that_wait_for_each_others_code_are_not_missed() {
+    let soon = Timestamp::from_millisecond(SystemClock.now().as_millisecond() + 300).unwrap();
+    let mut node = Scheduler::builder(tidelock_memory::MemoryBackend::new());
+    let ids = || (0..100).map(|number| format!("job-{number}"));
+    for id in ids() {
+        let job = Job::new(id).once(soon).misfire(Misfire::Skip);
+        node = node.job(job.run(|_| async { std::thread::sleep(ms(20)) })).unwrap();
+    }
+    let node = node.start().await.unwrap();
+    tokio::time::sleep(secs(4)).await;
+    for id in ids() {
+        let record = node.history(&id, 1).await.unwrap().remove(0);
+        assert_eq!(record.state, RunState::Succeeded, "{id}");
     }
 }

@@ -43,7 +43,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Guards the job's handler, which is called in the first poll.
+    /// Guards the job's handler, which is called once the lease is found alive.
     pub(super) fn new(context: RunContext, run: Arc<Run>) -> Self {
         Self { context, handler: None, run }
     }
