@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use etcd_client::{Client, KvClient};
+use etcd_client::{Client, CompactionOptions, KvClient};
 use tidelock_tests::servers::EtcdServer;
 
 use crate::load::Server;
@@ -27,6 +27,15 @@ impl Etcd {
 
     pub(crate) async fn kv(&self) -> KvClient {
         self.client().await.kv_client()
+    }
+
+    /// Has it forget what was deleted or written over, as clusters do from time to time.
+    pub(crate) async fn compact(&self) {
+        let mut kv = self.kv().await;
+        let newest = kv.get("any", None).await.expect("an answer");
+        let revision = newest.header().expect("a header").revision();
+        let physical = CompactionOptions::new().with_physical();
+        kv.compact(revision, Some(physical)).await.expect("a compaction");
     }
 
     /// How many transactions it has received.
