@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::select;
+
 use super::Core;
 use super::backoff::Backoff;
 use super::events::EventKind;
@@ -59,6 +61,7 @@ impl Core {
 
     async fn drain(self: Arc<Self>, job: JobId) {
         let mut backoff = Backoff::relaxed();
+        let mut hurries = false;
         loop {
             let Some((number, record)) = self.outbox.queues().front(&job) else {
                 return;
@@ -66,11 +69,19 @@ impl Core {
             match self.save(&record).await {
                 Ok(()) => {
                     self.outbox.queues().done(&job, number);
-                    backoff = Backoff::relaxed();
+                    backoff = if hurries { Backoff::quick() } else { Backoff::relaxed() };
                 }
                 Err(error) => {
                     self.failed(Some(&job), &error);
-                    tokio::time::sleep(backoff.next(&self)).await;
+                    let wait = backoff.next(&self);
+                    select! {
+                        biased;
+                        // A shutdown waits for it: the store may be there again by now.
+                        () = self.stopping.cancelled(), if !hurries => {
+                            (backoff, hurries) = (Backoff::quick(), true);
+                        }
+                        () = tokio::time::sleep(wait) => {}
+                    }
                 }
             }
         }

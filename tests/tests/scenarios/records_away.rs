@@ -92,6 +92,32 @@ async fn what_a_shutdown_could_not_store_is_in_its_report() {
     assert_eq!(begun.elapsed().as_secs(), 13);
 }
 
+/// What waits for its next try is tried at once when there is an end to the waiting.
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_stores_what_a_store_that_has_come_back_was_not_asked_to_take_yet() {
+    for deadline in [secs(0), secs(10)] {
+        let (fleet, diary) = (Fleet::new(), Diary::default());
+        let way = Faults::new(MemoryBackend::new());
+        let node = combined(&fleet, &way, job("j", "* * * * *", secs(5), &diary)).await;
+        until(&fleet, "2026-01-01T12:00:30Z").await;
+        way.link().cut();
+        until(&fleet, "2026-01-01T12:20:30Z").await;
+        // The waits between two tries are five seconds by now.
+        let tried = way.count(Op::Save);
+        while way.count(Op::Save) == tried {
+            tokio::time::sleep(ms(1)).await;
+        }
+        way.link().heal();
+        let (control, begun) = (node.control(), tokio::time::Instant::now());
+        assert_eq!(node.shutdown(deadline).await.unsaved_records, 0);
+        assert!(begun.elapsed() < secs(1), "{:?}", begun.elapsed());
+        assert_eq!(
+            in_state(&control.history("j", 100).await.unwrap(), RunState::Succeeded).len(),
+            21
+        );
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_history_is_shown_while_nothing_can_be_closed() {
     let (fleet, diary) = (Fleet::new(), Diary::default());

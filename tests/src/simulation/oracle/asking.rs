@@ -18,6 +18,7 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
     // The tick that each node asked for last. Where a job was put back it may ask for two.
     let (mut turn, mut added) = (BTreeMap::new(), BTreeSet::new());
     let mut movers = vec![None; story.trace.jobs.len()];
+    let mut cleared = vec![0; story.trace.jobs.len()];
     for event in &story.trace.events {
         match event.what {
             What::Stopping(life) | What::Dropped(life) | What::Killed(life) => {
@@ -33,12 +34,17 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
             What::Granted { ask, .. } | What::Consumed { ask, .. } if ask.tick.is_some() => {
                 movers[ask.job] = Some(ask.run);
             }
-            What::Forced { job, mark: true, .. } => movers[job] = None,
+            What::Forced { job, mark: true, .. } => {
+                (movers[job], cleared[job]) = (None, event.at);
+            }
             What::Edited(life, job) => {
                 edited.insert((life, job), event.at);
             }
             What::Heard(ask, Answered::Taken)
-                if movers[ask.job] == Some(ask.run) && !may_be_past(story, ask, event.at) =>
+                if movers[ask.job] == Some(ask.run)
+                    && !may_be_past(story, ask, event.at)
+                    // The answer may be older than the mark that was taken away.
+                    && !was_asked_before(story, ask, cleared[ask.job]) =>
             {
                 let text = format!("{ask:?} hears that others have taken what it has");
                 findings.push(Finding::new(Promise::NothingSilent, event.at, text));
@@ -66,6 +72,11 @@ pub(super) fn check(story: &Story<'_>, findings: &mut Vec<Finding>) {
             _ => {}
         }
     }
+}
+
+/// Whether a run was asked for by then.
+fn was_asked_before(story: &Story<'_>, ask: Ask, at: u64) -> bool {
+    story.runs.get(&ask.run).and_then(|run| run.asked_at).is_some_and(|asked| asked <= at)
 }
 
 /// Whether another may have moved the mark on by then, of whom it was heard later.

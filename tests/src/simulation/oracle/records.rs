@@ -75,8 +75,11 @@ fn is_closed_by_nobody(story: &Story<'_>, grant: &Grant) -> bool {
 /// named to it all the same, and is not logged.
 fn may_have_closed(story: &Story<'_>, closer: &Grant) -> bool {
     let ttl = story.plan.jobs[closer.ask.job].lock_ttl_ms() * 1_000;
-    let killed = story.lives[closer.ask.life].killed;
-    closer.released.is_some() || killed.is_none_or(|killed| killed > closer.at + ttl)
+    let life = &story.lives[closer.ask.life];
+    // What was on its way arrives when its node has died, too.
+    let late = story.plan.nodes[life.seat].network.late_ms * 1_000;
+    let until = life.killed.map(|killed| killed + late);
+    closer.released.is_some() || until.is_none_or(|until| until > closer.at + ttl)
 }
 
 /// What a record tells that is not so.
