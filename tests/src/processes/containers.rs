@@ -132,22 +132,24 @@ impl Drop for Containers {
 
 /// Does something to a container, named by the last argument; whether it had not ended.
 fn ran(arguments: &[&str]) -> bool {
-    let said = said(arguments);
-    if said.status.success() {
-        return true;
-    }
     // The engine has many words for one that has ended, is ending or is being removed, so it is
-    // asked whether that is why. One that ends may be said to run for a moment longer.
+    // asked whether that is why. One that starts or ends may need a moment until it can be told.
     let name = arguments[arguments.len() - 1];
+    let mut words = Vec::new();
     for _ in 0..100 {
-        let runs = self::said(&["inspect", "--format", "{{.State.Running}}", name]);
+        let done = said(arguments);
+        if done.status.success() {
+            return true;
+        }
+        words = done.stderr;
+        let runs = said(&["inspect", "--format", "{{.State.Running}}", name]);
         let gone = String::from_utf8_lossy(&runs.stderr).to_lowercase().contains("no such");
         if gone || runs.stdout.starts_with(b"false") {
             return false;
         }
         thread::sleep(Duration::from_millis(50));
     }
-    panic!("docker {arguments:?}: {said:?}")
+    panic!("docker {arguments:?}: {}", String::from_utf8_lossy(&words))
 }
 
 /// What it says.
