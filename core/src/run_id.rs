@@ -75,16 +75,13 @@ impl Holder {
     /// The holder of one acquisition by `node`; `random` must never be used twice.
     pub fn new(node: &NodeId, random: u128) -> Self {
         // Made for each acquisition: `format!` would cost more than the rest of it.
-        let node = node.as_str();
-        let mut text = String::with_capacity(node.len() + 33);
-        text.push_str(node);
-        text.push('/');
-        for byte in random.to_be_bytes() {
-            for half in [byte >> 4, byte & 0xf] {
-                text.push(char::from(b"0123456789abcdef"[usize::from(half)]));
-            }
+        let mut digits = [b'/'; 33];
+        for (pair, byte) in digits[1..].chunks_exact_mut(2).zip(random.to_be_bytes()) {
+            pair[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
+            pair[1] = b"0123456789abcdef"[usize::from(byte & 0xf)];
         }
-        Self(text.into())
+        let digits = std::str::from_utf8(&digits).unwrap_or_default();
+        Self([node.as_str(), digits].concat().into())
     }
 
     /// A holder read back from a store.

@@ -1,5 +1,7 @@
 //! One tick that is being asked for, and whether it still should be.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -8,6 +10,7 @@ use tokio::time::Instant;
 use super::Core;
 use super::backoff::Backoff;
 use super::misfire::Tick;
+use super::reading::Reading;
 use super::table::Due;
 use super::ticks;
 use crate::lock::{AcquireRequest, IfHeld, Intent};
@@ -31,15 +34,18 @@ pub(crate) struct Asking {
 }
 
 /// What an answer means for the asking.
-pub(super) enum Next {
+pub(super) enum Next<'a> {
     /// It is over.
     Done,
+    /// It is over when this is: a run, or the end of one. On the heap, since most of what is asked
+    /// for is not granted, and what is moved is small.
+    Then(Pin<Box<dyn Future<Output = ()> + Send + 'a>>),
     /// The same is asked again after this long.
     AskAgain(Duration),
 }
 
 impl Core {
-    /// Begins to ask: what is sent is made here, once.
+    /// Begins to ask: what is sent is made here, once, but for what the clocks show when it is sent.
     pub(super) fn asking(&self, due: Due, tick: Tick) -> Asking {
         let job = &due.job;
         let successor = ticks::next(job, tick.occurrence.at()).unwrap_or_else(|fault| {
@@ -62,13 +68,11 @@ impl Core {
         request.intent = tick.intent;
         request.after =
             if tick.occurrence == due.next { Occurrence::new(due.cursor) } else { None };
-        let reading = self.read();
-        request.skew = reading.skew.map(|skew| skew.ahead);
         if !tick.patient && self.backend.has_clock() {
             request.if_held = IfHeld::Consume;
         }
         let (id, node) = (job.id.clone(), self.node.clone());
-        let mut running = Record::new(run_id, id, node, RunState::Running, reading.wall);
+        let mut running = Record::new(run_id, id, node, RunState::Running, tick.occurrence.at());
         running.occurrence = occurrence;
         let held = Backoff::quick();
         Asking {
@@ -85,9 +89,8 @@ impl Core {
     }
 
     /// Whether the tick may still be run: its successor is not due, and it is not too late.
-    pub(super) fn is_worth(&self, asking: &Asking) -> bool {
+    pub(super) fn is_worth(&self, asking: &Asking, reading: &Reading) -> bool {
         let (job, tick) = (&asking.due.job, asking.tick);
-        let reading = self.read();
         let now = reading.clocks().passed(reading.basis);
         let late = now.saturating_sub(job.due_at(tick.occurrence));
         let in_time = match (job.start_within, tick.intent) {

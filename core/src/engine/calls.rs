@@ -1,14 +1,15 @@
 //! Calls to the backend: each has a bound, and none can make the engine panic.
 
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep};
 
 use super::Core;
-use super::shield::shielded;
+use super::reading::Reading;
+use super::shield::shield;
 use crate::{
     AcquireRequest, Answer, BackendError, Begun, ErrorKind, Finished, Lease, LockKey, LockState,
     Record, RecordQuery, Renewal,
@@ -23,61 +24,74 @@ fn bound(ttl: Duration) -> Duration {
     (ttl / 6).clamp(LEAST, MOST)
 }
 
+/// A call on its way, or what its backend's panic said before there was one.
+type Call<'a, T> =
+    Result<Pin<Box<dyn Future<Output = Result<T, BackendError>> + Send + 'a>>, String>;
+
 impl Core {
-    /// What was answered, and when. `call` begins with the call itself, so that a backend which panics before it returns a
-    /// future is caught, too.
-    async fn bounded<T>(
-        &self,
+    /// What was answered. (It is part of whatever waits for it, and small.)
+    fn bounded<'a, T: 'a>(
         operation: &'static str,
         bound: Duration,
-        call: impl Future<Output = Result<T, BackendError>>,
-    ) -> Result<(T, Instant), BackendError> {
-        let mut call = pin!(shielded(call));
+        mut call: Call<'a, T>,
+    ) -> impl Future<Output = Result<T, BackendError>> + Send + 'a {
         // Many a backend answers at once: a call that does needs no timer.
-        let at_once = poll_fn(|context| Poll::Ready(call.as_mut().poll(context))).await;
-        let answered = match at_once {
-            Poll::Ready(answered) => Ok(answered),
-            Poll::Pending => timeout(bound, call).await,
-        };
-        let result = match answered {
-            Ok(Ok(result)) => result,
-            Ok(Err(message)) => {
-                let error = BackendError::new(ErrorKind::Panicked, "backend", operation);
-                Err(error.with_source(message))
+        let mut timer = None;
+        let failed = move |kind| BackendError::new(kind, "backend", operation);
+        poll_fn(move |context| {
+            let polled = match &mut call {
+                Ok(call) => shield(|| call.as_mut().poll(context)),
+                Err(message) => Err(std::mem::take(message)),
+            };
+            match polled {
+                Ok(Poll::Pending) => {}
+                Ok(Poll::Ready(answer)) => return Poll::Ready(answer),
+                Err(message) => {
+                    return Poll::Ready(Err(failed(ErrorKind::Panicked).with_source(message)));
+                }
             }
-            Err(_) => Err(BackendError::new(ErrorKind::Timeout, "backend", operation)),
-        };
-        let value = result?;
-        let received = Instant::now();
-        self.pulse.good_call(received);
-        Ok((value, received))
+            let timer = timer.get_or_insert_with(|| Box::pin(sleep(bound)));
+            timer.as_mut().poll(context).map(|()| Err(failed(ErrorKind::Timeout)))
+        })
     }
 
-    /// A call whose answer tells the backend's clock.
-    async fn timed<T>(
-        &self,
+    /// A call to the store of records alone.
+    async fn told<T>(&self, operation: &'static str, call: Call<'_, T>) -> Result<T, BackendError> {
+        let told = Self::bounded(operation, MOST, call).await?;
+        self.pulse.good_call(Instant::now());
+        Ok(told)
+    }
+
+    /// A call whose answer tells the backend's clock. Tells what all clocks showed when it came.
+    fn timed<'a, T: 'a>(
+        &'a self,
         operation: &'static str,
         bound: Duration,
-        call: impl Future<Output = Result<Answer<T>, BackendError>>,
-    ) -> Result<T, BackendError> {
+        call: Call<'a, Answer<T>>,
+    ) -> impl Future<Output = Result<(T, Reading), BackendError>> + Send + 'a {
         let sent = Instant::now();
-        let (answer, received) = self.bounded(operation, bound, call).await?;
-        if let Some(clock) = answer.clock {
+        let answer = Self::bounded(operation, bound, call);
+        async move {
+            let answer = answer.await?;
+            let received = Instant::now();
+            self.pulse.good_call(received);
+            let Some(clock) = answer.clock else {
+                return Ok((answer.value, self.read_at(received)));
+            };
             self.meter.observe(sent, received, clock);
-            self.tell_skew(received);
+            let reading = self.read_at(received);
+            self.tell_skew(&reading);
+            Ok((answer.value, reading))
         }
-        Ok(answer.value)
     }
 
-    pub(crate) async fn begin(
-        &self,
-        request: &AcquireRequest,
-        running: &Record,
-    ) -> Result<Begun, BackendError> {
-        self.timed("begin", bound(request.ttl), async {
-            self.backend.begin(request, running).await
-        })
-        .await
+    pub(crate) fn begin<'a>(
+        &'a self,
+        request: &'a AcquireRequest,
+        running: &'a Record,
+    ) -> impl Future<Output = Result<(Begun, Reading), BackendError>> + Send + 'a {
+        let call = shield(|| self.backend.begin(request, running));
+        self.timed("begin", bound(request.ttl), call)
     }
 
     pub(crate) async fn renew(
@@ -85,7 +99,8 @@ impl Core {
         lease: &Lease,
         ttl: Duration,
     ) -> Result<Renewal, BackendError> {
-        self.timed("renew", bound(ttl), async { self.backend.renew(lease, ttl).await }).await
+        let call = shield(|| self.backend.renew(lease, ttl));
+        self.timed("renew", bound(ttl), call).await.map(|(renewal, _)| renewal)
     }
 
     pub(crate) async fn finish(
@@ -94,25 +109,27 @@ impl Core {
         done: &Record,
         ttl: Duration,
     ) -> Result<Finished, BackendError> {
-        self.timed("finish", bound(ttl), async { self.backend.finish(lease, done).await }).await
+        let call = shield(|| self.backend.finish(lease, done));
+        self.timed("finish", bound(ttl), call).await.map(|(finished, _)| finished)
     }
 
     pub(crate) async fn release(&self, lease: &Lease, ttl: Duration) -> Result<(), BackendError> {
-        let released = async { self.backend.release(lease).await };
-        self.timed("release", bound(ttl), released).await.map(drop)
+        let call = shield(|| self.backend.release(lease));
+        self.timed("release", bound(ttl), call).await.map(drop)
     }
 
     pub(crate) async fn inspect(&self, key: &LockKey) -> Result<LockState, BackendError> {
-        self.timed("inspect", MOST, async { self.backend.inspect(key).await }).await
+        let call = shield(|| self.backend.inspect(key));
+        self.timed("inspect", MOST, call).await.map(|(state, _)| state)
     }
 
     pub(crate) async fn save(&self, record: &Record) -> Result<(), BackendError> {
-        let saved = async { self.backend.save(record).await };
-        self.bounded("save", MOST, saved).await.map(|(saved, _)| saved)
+        let call = shield(|| self.backend.save(record));
+        self.told("save", call).await
     }
 
     pub(crate) async fn list(&self, query: &RecordQuery) -> Result<Vec<Record>, BackendError> {
-        let listed = async { self.backend.list(query).await };
-        self.bounded("list", MOST, listed).await.map(|(listed, _)| listed)
+        let call = shield(|| self.backend.list(query));
+        self.told("list", call).await
     }
 }

@@ -10,6 +10,7 @@ use super::Core;
 use super::events::EventKind;
 use super::misfire::Moment;
 use super::plan::{Basis, Clocks};
+use super::reading::Reading;
 use super::table::Registration;
 use crate::{JobId, Mark};
 
@@ -28,8 +29,8 @@ pub(crate) struct SkewTold {
 
 impl Core {
     /// Tells, once, that this node's clock and the backend's differ, or do so no more.
-    pub(crate) fn tell_skew(&self, now: Instant) {
-        let Some(skew) = self.read_at(now).skew else {
+    pub(crate) fn tell_skew(&self, reading: &Reading) {
+        let Some(skew) = reading.skew else {
             return;
         };
         let large = skew.exceeds(self.max_ahead);
@@ -53,8 +54,14 @@ impl Core {
 
     /// Looks at a mark that another node moved: lies it ahead of this node's clock, and had that
     /// node the same skew as this one?
-    pub(crate) fn look_at_mark(&self, registration: Registration, job: &JobId, mark: &Mark) {
-        let ahead = mark.point.occurrence.at().duration_since(self.clock.now());
+    pub(crate) fn look_at_mark(
+        &self,
+        registration: Registration,
+        job: &JobId,
+        mark: &Mark,
+        reading: &Reading,
+    ) {
+        let ahead = mark.point.occurrence.at().duration_since(reading.wall);
         let far = ahead.is_positive() && ahead.unsigned_abs() > self.max_ahead;
         let news = self.table().entry(registration).is_some_and(|entry| {
             let told = std::mem::replace(&mut entry.mark_ahead, far);
@@ -64,7 +71,7 @@ impl Core {
             tracing::warn!(node = %self.node, %job, %ahead, "the mark is ahead of this node's clock");
             self.event(Some(job), EventKind::MarkAhead { by: ahead.unsigned_abs() });
         }
-        let Some(skew) = self.meter.skew(self.clock.now(), Instant::now()) else {
+        let Some(skew) = reading.skew else {
             return;
         };
         let alike = mark.node != self.node
@@ -122,21 +129,25 @@ impl Watch {
         stepped.then_some(step)
     }
 
-    /// The moment by the clock that a job is planned by.
-    pub(crate) fn moment(&self, core: &Core, basis: Basis, clocks: Clocks) -> Moment {
-        let server = |at: Instant| core.meter.server_at(at).map(Timestamp::as_millisecond);
-        let moment = match (basis, clocks.server, server(self.since.1)) {
-            (Basis::Server, Some(now), Some(watching_since)) => Moment { now, watching_since },
-            (_, _, server) => {
-                let wall = self.since.0.as_millisecond();
-                let watching_since = server.map_or(wall, |server| wall.min(server));
-                Moment { now: clocks.passed(Basis::Wall), watching_since }
-            }
+    /// The moment by the clock that a job is planned by: the node's own, and the backend's.
+    pub(crate) fn moments(&self, core: &Core, clocks: Clocks) -> (Moment, Moment) {
+        let since = self.since.0.as_millisecond();
+        let since_by_server =
+            core.meter.server_at(self.since.1).map(|server| server.as_millisecond());
+        let watching_since = since_by_server.map_or(since, |server| since.min(server));
+        let wall = Moment { now: clocks.passed(Basis::Wall), watching_since };
+        let server = match (clocks.server, since_by_server) {
+            (Some(now), Some(watching_since)) => Moment { now, watching_since },
+            _ => wall,
         };
         // A node that was up all the time may come to such a tick only now: that far its clock may
         // be behind.
         let apart = i64::try_from(core.max_ahead.as_millis()).unwrap_or(i64::MAX);
-        Moment { watching_since: moment.watching_since.saturating_sub(apart), ..moment }
+        let with_allowance = |moment: Moment| Moment {
+            watching_since: moment.watching_since.saturating_sub(apart),
+            ..moment
+        };
+        (with_allowance(wall), with_allowance(server))
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use jiff::Timestamp;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
 use tokio::sync::{Notify, Semaphore};
@@ -16,9 +15,7 @@ use super::ending::Endings;
 use super::events::{EventKind, Events};
 use super::live::Live;
 use super::looks::Looks;
-use super::misfire::instant;
 use super::outbox::Outbox;
-use super::plan::{Basis, Clocks};
 use super::pulse::Pulse;
 use super::run::Unwatched;
 use super::skew::SkewMeter;
@@ -137,26 +134,6 @@ impl Core {
     /// From 0 to 1.
     pub(crate) fn random_fraction(&self) -> f64 {
         self.random.lock().unwrap_or_else(PoisonError::into_inner).random()
-    }
-
-    /// Both clocks now.
-    pub(crate) fn clocks(&self) -> Clocks {
-        self.read().clocks()
-    }
-
-    /// By which clock ticks are planned just now.
-    pub(crate) fn basis(&self) -> Basis {
-        self.read().basis
-    }
-
-    /// From when on a job counts that is registered now: what is not due yet by the backend's clock,
-    /// where this node knows it, is not past.
-    pub(crate) fn begin_now(&self) -> Timestamp {
-        let wall = self.clock.now();
-        match self.basis() {
-            Basis::Wall => instant(self.clocks().passed(Basis::Wall)).min(wall),
-            Basis::Server => wall,
-        }
     }
 
     pub(crate) fn event(&self, job: Option<&JobId>, kind: EventKind) {

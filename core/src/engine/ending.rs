@@ -1,7 +1,6 @@
 //! The runs of this node that are over, and whose locks are not yet known to be free.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::select;
@@ -36,7 +35,7 @@ impl Endings {
     }
 
     /// What fires when the last one of that job is over, if there is any.
-    fn of(&self, job: &JobId) -> Option<CancellationToken> {
+    pub(super) fn of(&self, job: &JobId) -> Option<CancellationToken> {
         let mut all = lock(&self.0);
         all.get_mut(job).map(|endings| endings.over.get_or_insert_default().clone())
     }
@@ -45,12 +44,12 @@ impl Endings {
 impl Drop for Ending {
     fn drop(&mut self) {
         let mut all = lock(&self.all);
-        let Entry::Occupied(mut of_job) = all.entry(self.job.clone()) else { return };
-        of_job.get_mut().count -= 1;
-        if of_job.get().count > 0 {
+        let Some(of_job) = all.get_mut(&self.job) else { return };
+        of_job.count -= 1;
+        if of_job.count > 0 {
             return;
         }
-        let over = of_job.remove().over;
+        let over = all.remove(&self.job).and_then(|of_job| of_job.over);
         drop(all);
         if let Some(over) = over {
             over.cancel();
@@ -62,12 +61,16 @@ impl Core {
     /// Waits for the ends of this node's own runs of that job: a tick that is asked for before
     /// would find the lock in its way and be skipped, for a run that is over. That lasts for as long
     /// as the backend cannot be asked to release it, when no tick would be granted either.
-    pub(super) async fn own_runs_ended(&self, job: &JobId) {
-        while let Some(over) = self.endings.of(job) {
+    pub(super) async fn own_runs_ended(&self, job: &JobId, mut over: CancellationToken) {
+        loop {
             select! {
                 biased;
                 () = self.stopping.cancelled() => return,
                 () = over.cancelled() => {}
+            }
+            match self.endings.of(job) {
+                Some(next) => over = next,
+                None => return,
             }
         }
     }

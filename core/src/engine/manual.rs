@@ -76,7 +76,7 @@ impl Core {
             let result = self.begin(&request, &running).await;
             drop(permit);
             match result {
-                Ok(answer) => {
+                Ok((answer, _)) => {
                     break (answer, Granted { sent, sent_wall, worth: true, place });
                 }
                 Err(error) => {
@@ -98,8 +98,7 @@ impl Core {
                 self.tell(&job, None, &grant.untold, &grant.abandoned);
                 self.close_abandoned(&job, &grant.abandoned, answer.unclosed);
                 tell(reply, Ok(run_id));
-                let ending = self.endings.begin(&job.id);
-                self.granted(job, grant.lease, running, granted, ending).await;
+                self.granted(job, grant.lease, running, granted).await;
             }
             Acquisition::Held(by) => {
                 let error = RunNowError::Held { run_id: by.run_id, node: by.node };

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::Core;
+use super::misfire::instant;
 use super::plan::{Basis, Clocks};
 use super::skew::Skew;
 use crate::ClockPolicy;
@@ -12,6 +13,8 @@ use crate::ClockPolicy;
 /// to read than most that is done between two readings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
+    /// By the monotonic clock.
+    pub(crate) at: Instant,
     pub(crate) wall: Timestamp,
     /// `None`: no answer of the backend has told it yet.
     pub(crate) server: Option<Timestamp>,
@@ -26,6 +29,15 @@ impl Reading {
         let server = self.server.map(Timestamp::as_millisecond);
         Clocks { wall: self.wall.as_millisecond(), server }
     }
+
+    /// From when on a job counts that is registered now: what is not due yet by the backend's clock,
+    /// where this node knows it, is not past.
+    pub(crate) fn begin(&self) -> Timestamp {
+        match self.basis {
+            Basis::Wall => instant(self.clocks().passed(Basis::Wall)).min(self.wall),
+            Basis::Server => self.wall,
+        }
+    }
 }
 
 impl Core {
@@ -35,15 +47,15 @@ impl Core {
     }
 
     /// The same where the monotonic clock was read just now.
-    pub(crate) fn read_at(&self, now: Instant) -> Reading {
+    pub(crate) fn read_at(&self, at: Instant) -> Reading {
         let wall = self.clock.now();
-        let Some((server, uncertainty)) = self.meter.at(now) else {
-            return Reading { wall, server: None, skew: None, basis: Basis::Wall };
+        let Some((server, uncertainty)) = self.meter.at(at) else {
+            return Reading { at, wall, server: None, skew: None, basis: Basis::Wall };
         };
         let skew = Skew { ahead: wall.duration_since(server), uncertainty };
         let ahead = skew.ahead.is_positive() && skew.ahead.unsigned_abs() >= self.max_ahead;
         let by_server = ahead || self.clock_policy == ClockPolicy::Correct;
         let basis = if by_server { Basis::Server } else { Basis::Wall };
-        Reading { wall, server: Some(server), skew: Some(skew), basis }
+        Reading { at, wall, server: Some(server), skew: Some(skew), basis }
     }
 }

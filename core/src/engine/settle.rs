@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::select;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use super::Core;
 use super::asking::Asking;
@@ -13,6 +13,7 @@ use super::backoff::Backoff;
 use super::events::EventKind;
 use super::misfire::instant;
 use super::plan::{Basis, Place};
+use super::reading::Reading;
 use super::table::{Due, Registration};
 use super::ticks::{self, Fault};
 use crate::job::Definition;
@@ -32,15 +33,27 @@ const REFRESH_PAUSE: Duration = Duration::from_secs(1);
 
 impl Core {
     /// Queues a job for the first tick after `cursor`.
-    pub(crate) fn settle(&self, registration: Registration, job: &Definition, cursor: Timestamp) {
-        self.settle_unless(registration, job, cursor, |_| None);
+    pub(crate) fn settle(
+        &self,
+        registration: Registration,
+        job: &Definition,
+        cursor: Timestamp,
+        basis: Basis,
+    ) {
+        self.settle_at(registration, job, cursor, |tick| (basis, job.due_at(tick)));
     }
 
     /// Queues a job again after the backend found `early` too early by `by`: for the first tick
     /// that is not done, which is an older one where this node's clock had jumped ahead.
-    pub(crate) fn settle_too_early(&self, due: &Due, early: Occurrence, by: Duration) {
-        let clocks = self.clocks();
-        let planned_by = clocks.read(self.basis()).unwrap_or(clocks.wall);
+    pub(crate) fn settle_too_early(
+        &self,
+        due: &Due,
+        early: Occurrence,
+        by: Duration,
+        reading: &Reading,
+    ) {
+        let clocks = reading.clocks();
+        let planned_by = clocks.read(reading.basis).unwrap_or(clocks.wall);
         // An older tick would be passed over for this one again, at once.
         let disputed = due.job.due_at(early) <= planned_by;
         let wait = i64::try_from(by.as_millis())
@@ -52,28 +65,25 @@ impl Core {
             entry.rewind(instant(now));
             entry.cursor
         });
-        self.settle_unless(due.registration, &due.job, cursor, |tick| {
+        self.settle_at(due.registration, &due.job, cursor, |tick| {
             let not_before = now.saturating_add(wait);
-            (tick == early || disputed).then(|| match basis {
+            match basis {
+                _ if tick != early && !disputed => (reading.basis, due.job.due_at(tick)),
                 Basis::Server => (basis, due.job.due_at(tick).max(not_before)),
                 Basis::Wall => (basis, not_before),
-            })
+            }
         });
     }
 
-    fn settle_unless(
+    fn settle_at(
         &self,
         registration: Registration,
         job: &Definition,
         cursor: Timestamp,
-        place: impl Fn(Occurrence) -> Option<Place>,
+        place: impl Fn(Occurrence) -> Place,
     ) {
         match ticks::next(job, cursor) {
-            Ok(next) => {
-                let usual = |tick| (self.basis(), job.due_at(tick));
-                let next = next.map(|tick| (tick, place(tick).unwrap_or_else(|| usual(tick))));
-                self.queue(registration, cursor, next);
-            }
+            Ok(next) => self.queue(registration, cursor, next.map(|tick| (tick, place(tick)))),
             Err(fault) => {
                 self.schedule_faulted(job, &fault);
                 self.queue(registration, cursor, None);
@@ -82,10 +92,21 @@ impl Core {
     }
 
     /// Queues a job whose tick is answered or given up for the one after it.
-    pub(crate) fn settle_after(&self, asking: &Asking) {
-        let job = &asking.due.job;
-        let next = asking.successor.map(|tick| (tick, (self.basis(), job.due_at(tick))));
-        self.queue(asking.due.registration, asking.tick.occurrence.at(), next);
+    pub(crate) fn settle_after(&self, asking: &Asking, basis: Basis) {
+        let (due, answered) = (&asking.due, asking.tick.occurrence.at());
+        self.settle_for(due.registration, &due.job, answered, asking.successor, basis);
+    }
+
+    /// Queues a job for `next`, the first tick after `cursor`.
+    pub(crate) fn settle_for(
+        &self,
+        registration: Registration,
+        job: &Definition,
+        cursor: Timestamp,
+        next: Option<Occurrence>,
+        basis: Basis,
+    ) {
+        self.queue(registration, cursor, next.map(|tick| (tick, (basis, job.due_at(tick)))));
     }
 
     /// A job whose schedule is broken is asked for no more, until it is replaced.
@@ -103,7 +124,7 @@ impl Core {
         let successor = table.entry(registration).and_then(|entry| entry.succeed(cursor));
         if let Some((job, cursor)) = successor {
             drop(table);
-            return self.settle(registration, &job, cursor);
+            return self.settle(registration, &job, cursor, self.read().basis);
         }
         if let Some(entry) = table.entry(registration) {
             entry.cursor = cursor;
@@ -141,7 +162,7 @@ impl Core {
         };
         let mark = state.and_then(|state| state.mark.as_ref());
         if let Some(mark) = mark {
-            self.look_at_mark(registration, &job.id, mark);
+            self.look_at_mark(registration, &job.id, mark, &self.read());
         }
         let missed_since = match mark {
             Some(mark) if mark.point.fingerprint == job.fingerprint => {
@@ -185,7 +206,7 @@ impl Core {
         // By now the backend's clock is known, if it has one. A job without a past begins when it
         // was registered, by that clock: on a node whose clock is behind it has missed nothing of
         // what was before, and on one whose clock is ahead it does not wait.
-        let now = self.clocks();
+        let reading = self.read();
         let mut table = self.table();
         let Some(entry) = table.entry(registration) else {
             return;
@@ -200,28 +221,30 @@ impl Core {
             // A mark ahead of this clock may be an operator's to lower: it is not passed over.
             entry.cursor = missed_since.map_or(entry.since, |since| since.min(begin));
         } else {
-            entry.rewind(instant(now.server.unwrap_or(now.wall)));
+            let clocks = reading.clocks();
+            entry.rewind(instant(clocks.server.unwrap_or(clocks.wall)));
         }
         let cursor = entry.cursor;
         drop(table);
-        self.settle(registration, job, cursor);
+        self.settle(registration, job, cursor, reading.basis);
     }
 
     /// After the clock was set back: what was only given up is asked for when its time comes again.
     pub(crate) fn set_back(&self) {
-        let moved = self.table().rewind(self.clock.now());
+        let reading = self.read();
+        let moved = self.table().rewind(reading.wall);
         for (registration, job) in moved {
             let cursor = self.table().entry(registration).map(|entry| entry.cursor);
             if let Some(cursor) = cursor {
-                self.settle(registration, &job, cursor);
+                self.settle(registration, &job, cursor, reading.basis);
             }
         }
     }
 
     /// Has the backend asked for its clock, where ticks are planned by it and it was last heard
     /// that long ago.
-    pub(crate) fn refresh_meter(&self, older_than: Duration) {
-        if self.basis() == Basis::Server && self.meter.age(Instant::now()) >= older_than {
+    pub(crate) fn refresh_meter(&self, older_than: Duration, now: &Reading) {
+        if now.basis == Basis::Server && self.meter.age(now.at) >= older_than {
             self.stale.notify_one();
         }
     }

@@ -87,12 +87,24 @@ impl SkewMeter {
 }
 
 fn read(sample: Sample, at: Instant) -> Timestamp {
-    let passed = |d: Duration| SignedDuration::try_from(d).unwrap_or(SignedDuration::MAX);
     let moved = match at.checked_duration_since(sample.at) {
-        Some(later) => sample.server.checked_add(passed(later)),
-        None => sample.server.checked_sub(passed(sample.at.saturating_duration_since(at))),
+        Some(passed) => later(sample.server, passed),
+        None => {
+            let before = sample.at.saturating_duration_since(at);
+            let before = SignedDuration::try_from(before).unwrap_or(SignedDuration::MAX);
+            sample.server.checked_sub(before).ok()
+        }
     };
     moved.unwrap_or(sample.server)
+}
+
+/// `at + passed`, where that is a time. By hand: clocks are read more often than anything else is
+/// done, and the general way costs as much as reading one.
+fn later(at: Timestamp, passed: Duration) -> Option<Timestamp> {
+    let nanos = at.subsec_nanosecond() + i32::try_from(passed.subsec_nanos()).ok()?;
+    let (carry, nanos) = (nanos.div_euclid(1_000_000_000), nanos.rem_euclid(1_000_000_000));
+    let seconds = i64::try_from(passed.as_secs()).ok()?.checked_add(i64::from(carry))?;
+    Timestamp::new(at.as_second().checked_add(seconds)?, nanos).ok()
 }
 
 #[cfg(test)]
@@ -114,5 +126,18 @@ mod tests {
         // The backend's clock was set an hour forward.
         meter.observe(t0, t0 + ms(500), start + Duration::from_secs(3600));
         assert!(meter.skew(start, t0).unwrap().exceeds(Duration::from_secs(3000)));
+    }
+
+    #[test]
+    fn later_is_the_sum_on_either_side_of_1970_and_nothing_past_the_end_of_time() {
+        for start in ["2026-01-01T00:00:00.9Z", "1969-12-31T23:59:58.000000001Z"] {
+            let start: Timestamp = start.parse().unwrap();
+            for nanos in [0, 1, 100_000_000, 999_999_999, 1_000_000_000, 86_400_123_456_789] {
+                let passed = Duration::from_nanos(nanos);
+                assert_eq!(later(start, passed), start.checked_add(passed).ok(), "{start} {nanos}");
+            }
+            assert_eq!(later(start, Duration::MAX), None);
+            assert_eq!(later(Timestamp::MAX, Duration::from_secs(1)), None);
+        }
     }
 }

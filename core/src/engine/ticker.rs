@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::select;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep_until};
 
 use super::Core;
 use super::clock_watch::Watch;
 use super::events::EventKind;
 use super::misfire::{self, Moment};
 use super::plan::{Basis, Clocks};
+use super::reading::Reading;
 use super::table::Due;
 
 /// The longest sleep: a clock that was set, or a machine that slept, is noticed after it.
@@ -31,11 +32,9 @@ struct Moments {
 }
 
 impl Moments {
-    fn new(core: &Core, watch: &Watch) -> Self {
-        let reading = core.read();
+    fn new(core: &Core, watch: &Watch, reading: &Reading) -> Self {
         let clocks = reading.clocks();
-        let moment = |basis| watch.moment(core, basis, clocks);
-        let (wall, server) = (moment(Basis::Wall), moment(Basis::Server));
+        let (wall, server) = watch.moments(core, clocks);
         Self { clocks, basis: reading.basis, wall, server }
     }
 }
@@ -44,28 +43,28 @@ pub(crate) async fn run(core: Arc<Core>) {
     let mut watch = Watch::new(core.clock.now(), Instant::now());
     let mut planned = Instant::now();
     while !core.stopping.is_cancelled() {
-        let now = Instant::now();
-        core.pulse.looped(now);
-        if let Some(by) = watch.wake(core.clock.now(), now, planned) {
+        let reading = core.read();
+        core.pulse.looped(reading.at);
+        if let Some(by) = watch.wake(reading.wall, reading.at, planned) {
             tracing::warn!(node = %core.node, %by, "the clock was set, or the machine slept");
             core.event(None, EventKind::ClockStepped { by });
-            core.tell_skew(now);
+            core.tell_skew(&reading);
             if by.is_negative() {
                 core.set_back();
             }
             // The reading since the last answer may have stood still.
-            core.refresh_meter(Duration::ZERO);
+            core.refresh_meter(Duration::ZERO, &reading);
         }
         // The backend's own clock may have been set.
-        core.refresh_meter(NAP);
+        core.refresh_meter(NAP, &reading);
         let mut taken = 0;
-        let mut moments = Moments::new(&core, &watch);
+        let mut moments = Moments::new(&core, &watch, &reading);
         while taken < BATCH {
             let Some(due) = core.table().take_due(moments.clocks) else {
                 break;
             };
             if taken > 0 && taken % AT_A_READING == 0 {
-                moments = Moments::new(&core, &watch);
+                moments = Moments::new(&core, &watch, &core.read());
             }
             taken += 1;
             start(&core, &moments, due);
@@ -76,7 +75,6 @@ pub(crate) async fn run(core: Arc<Core>) {
             planned = Instant::now();
             continue;
         }
-        let reading = core.read();
         let nap = match core.table().next_wake(reading.clocks()) {
             Some(ms) => {
                 // The queue is in whole milliseconds, and part of this one has passed.
@@ -86,12 +84,12 @@ pub(crate) async fn run(core: Arc<Core>) {
             }
             None => NAP,
         };
-        planned = Instant::now() + nap;
+        planned = reading.at + nap;
         select! {
             biased;
             () = core.stopping.cancelled() => break,
             () = core.wake.notified() => planned = Instant::now(),
-            () = sleep(nap) => {}
+            () = sleep_until(planned) => {}
         }
     }
 }
@@ -100,7 +98,7 @@ pub(crate) async fn run(core: Arc<Core>) {
 fn start(core: &Arc<Core>, moments: &Moments, due: Due) {
     if due.basis != moments.basis {
         // The clock has turned out to be off, or right again, since the tick was queued.
-        return core.settle(due.registration, &due.job, due.cursor);
+        return core.settle(due.registration, &due.job, due.cursor, moments.basis);
     }
     let moment = match due.basis {
         Basis::Wall => moments.wall,

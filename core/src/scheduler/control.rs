@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 
 use super::{Health, JobStatus};
 use crate::engine::{Core, EventStream, Fault, RunNowError, next_tick};
 use crate::job::{Definition, Job, JobError};
-use crate::{ClockPolicy, NodeId, RunId};
+use crate::{ClockPolicy, NodeId, Occurrence, RunId};
 
 /// Works a scheduler that runs: for handlers, admin routes and tests. Cheap to clone; it does not
 /// keep the scheduler running.
@@ -42,21 +41,15 @@ impl Control {
 
     pub(super) fn register(&self, job: Definition) -> Result<(), JobError> {
         let (core, job) = (&self.core, Arc::new(job));
-        let now = core.begin_now();
-        self.check_schedule(&job, now)?;
-        let Some(registration) = core.table().insert(job.clone(), now, Instant::now()) else {
+        let reading = core.read();
+        let now = reading.begin();
+        let first = first_tick(&job, now)?;
+        let Some(registration) = core.table().insert(job.clone(), now, reading.at) else {
             return Err(JobError::Duplicate(job.id.clone()));
         };
-        core.settle(registration, &job, now);
+        core.settle_for(registration, &job, now, first, reading.basis);
         core.look_up_soon(registration, job);
         Ok(())
-    }
-
-    fn check_schedule(&self, job: &Definition, now: Timestamp) -> Result<(), JobError> {
-        match next_tick(job, now) {
-            Ok(_) => Ok(()),
-            Err(Fault(message)) => Err(JobError::SchedulePanicked { job: job.id.clone(), message }),
-        }
     }
 
     /// Takes a job out: whether there was one. A run of it goes on to its end and is recorded; a
@@ -81,17 +74,18 @@ impl Control {
         if core.stopping.is_cancelled() {
             return Err(JobError::ShutDown);
         }
-        let (job, now) = (Arc::new(Definition::check(job)?), core.begin_now());
-        self.check_schedule(&job, now)?;
+        let (job, reading) = (Arc::new(Definition::check(job)?), core.read());
+        let now = reading.begin();
+        first_tick(&job, now)?;
         let mut table = core.table();
-        let asking = table.replace_asking(&job, now, Instant::now());
+        let asking = table.replace_asking(&job, now, reading.at);
         if let Some(old) = asking {
             // Two ticks asked for at once would be in each other's way.
             drop(table);
             drop(old);
             return Ok(());
         }
-        let (mut since, mut cursor, mut registered) = (now, now, Instant::now());
+        let (mut since, mut cursor, mut registered) = (now, now, reading.at);
         let mut answered = None;
         let old = table.remove(job.id.as_str());
         if let Some(old) = old.as_ref().filter(|old| old.job.fingerprint == job.fingerprint) {
@@ -106,7 +100,7 @@ impl Control {
         // What its handler owns is dropped with the table given back.
         drop(old);
         if let Some(registration) = registration {
-            core.settle(registration, &job, cursor);
+            core.settle(registration, &job, cursor, reading.basis);
             core.look_up_soon(registration, job);
         }
         Ok(())
@@ -174,4 +168,12 @@ impl Control {
     pub fn clock_policy(&self) -> ClockPolicy {
         self.core.clock_policy
     }
+}
+
+/// A job's first tick after `now`: what its schedule says is checked before it is registered.
+fn first_tick(job: &Definition, now: Timestamp) -> Result<Option<Occurrence>, JobError> {
+    next_tick(job, now).map_err(|Fault(message)| {
+        let job = job.id.clone();
+        JobError::SchedulePanicked { job, message }
+    })
 }

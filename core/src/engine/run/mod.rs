@@ -6,6 +6,8 @@ mod life;
 mod unwatched;
 mod watchdog;
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -20,7 +22,6 @@ use self::life::{Life, Verdict};
 pub(crate) use self::unwatched::Unwatched;
 use super::Core;
 use super::backoff::Backoff;
-use super::ending::Ending;
 use super::events::EventKind;
 use super::live::LiveRun;
 use super::pulse::add_one;
@@ -57,15 +58,15 @@ struct Run {
 }
 
 impl Core {
-    /// Runs what was granted, unless the grant comes too late. `ending` is for the latter.
-    pub(crate) async fn granted(
+    /// Runs what was granted, unless the grant comes too late. Until then nothing of it is done
+    /// but that, in the latter case, its end is waited for.
+    pub(crate) fn granted(
         self: &Arc<Self>,
         job: Arc<Definition>,
         lease: Lease,
         mut record: Record,
         granted: Granted,
-        ending: Ending,
-    ) {
+    ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         record.token = Some(lease.token);
         let life = Life::new(job.ttl, granted.sent, granted.sent_wall);
         let begun = Instant::now();
@@ -82,18 +83,20 @@ impl Core {
             None
         };
         if let Some((state, why)) = refused {
-            drop(granted);
-            let done = self.ended(record, state).with_error(why);
-            return self.conclude(&job, &lease, done).await;
+            let ending = self.endings.begin(&job.id);
+            let (core, done) = (self.clone(), self.ended(record, state).with_error(why));
+            return Box::pin(async move {
+                core.conclude(&job, &lease, done).await;
+                drop(ending);
+            });
         }
-        drop(ending);
         let cancellation = Cancellation::default();
         let Granted { sent, place, .. } = granted;
         let (core, watched_from) = (self.clone(), begun);
         let mut run =
             Run { core, job, lease, record, sent, begun, watched_from, life, cancellation };
         run.watched_from = run.watched_from();
-        Arc::new(run).execute(place).await;
+        Box::pin(Arc::new(run).execute(place))
     }
 
     /// A run that ended without its handler being called, or after it.
@@ -107,32 +110,38 @@ impl Core {
     }
 
     /// Releases the lock and stores how the run ended, trying until one or the other is in.
-    pub(crate) async fn conclude(self: &Arc<Self>, job: &Definition, lease: &Lease, done: Record) {
+    pub(crate) fn conclude<'a>(
+        self: &'a Arc<Self>,
+        job: &'a Definition,
+        lease: &'a Lease,
+        done: Record,
+    ) -> impl Future<Output = ()> + Send + 'a {
         let begun = Instant::now();
         let mut backoff = Backoff::quick();
-        loop {
-            match self.finish(lease, &done, job.ttl).await {
-                Ok(finished) => {
-                    if let Some(error) = finished.unsaved {
-                        self.failed(Some(&job.id), &error);
-                        self.save_later(done);
+        async move {
+            loop {
+                let error = match self.finish(lease, &done, job.ttl).await {
+                    Ok(finished) => {
+                        if let Some(error) = finished.unsaved {
+                            self.failed(Some(&job.id), &error);
+                            self.save_later(done);
+                        }
+                        return;
                     }
-                    return;
+                    Err(error) => error,
+                };
+                self.failed(Some(&job.id), &error);
+                let expired = begun.elapsed() >= job.ttl;
+                if expired && error.is_retryable() {
+                    // By this node's time, and only the record matters; by the store's, the lock
+                    // may be held: etcd begins the lives of its leases anew when it starts and when
+                    // its leader changes.
+                    self.release_later(job, lease.clone());
                 }
-                Err(error) => {
-                    self.failed(Some(&job.id), &error);
-                    let expired = begun.elapsed() >= job.ttl;
-                    if expired && error.is_retryable() {
-                        // By this node's time, and only the record matters; by the store's, the
-                        // lock may be held: etcd begins the lives of its leases anew when it starts
-                        // and when its leader changes.
-                        self.release_later(job, lease.clone());
-                    }
-                    if expired || !error.is_retryable() {
-                        return self.save_later(done);
-                    }
-                    tokio::time::sleep(backoff.next(self)).await;
+                if expired || !error.is_retryable() {
+                    return self.save_later(done);
                 }
+                tokio::time::sleep(backoff.next(self)).await;
             }
         }
     }
@@ -198,10 +207,13 @@ impl Run {
         }
 
         if !self.life.is_closed() {
-            let done = self.done(verdict, ended, context.take_note());
-            tracing::info!(parent: &span, state = %done.state, error = done.error(), "run ended");
-            core.event(Some(&job.id), EventKind::RunEnded { run_id, state: done.state });
-            core.conclude(job, &self.lease, done).await;
+            let done = || {
+                let done = self.done(verdict, ended, context.take_note());
+                tracing::info!(parent: &span, state = %done.state, error = done.error(), "run ended");
+                core.event(Some(&job.id), EventKind::RunEnded { run_id, state: done.state });
+                done
+            };
+            core.conclude(job, &self.lease, done()).await;
         }
         drop(ending);
         core.live.leave(run_id);
