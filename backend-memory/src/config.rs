@@ -27,22 +27,20 @@ impl MemoryBackend {
     /// How many runs of each job are kept; ticks that did not run are counted apart. Default: 100.
     #[must_use]
     pub fn keep(self, runs: usize) -> Self {
-        self.store().limits.keep = runs;
-        self
+        self.set(|store| store.limits.keep = runs)
     }
 
     /// How long a record is kept after it last changed. Default: 7 days.
     #[must_use]
     pub fn max_age(self, age: Duration) -> Self {
-        self.store().limits.max_age = age;
-        self
+        self.set(|store| store.limits.max_age = age)
     }
 
     /// The server's clock. Default: the machine's time when the backend was made, moved by tokio's
     /// time from then on.
     #[must_use]
     pub fn with_clock(self, clock: impl Clock) -> Self {
-        self.store().clock = Arc::new(clock);
-        self
+        let clock: Arc<dyn Clock> = Arc::new(clock);
+        self.set(|store| store.clock = clock.clone())
     }
 }

@@ -1,4 +1,4 @@
-//! What all clones share, and the steps on it.
+//! What all clones share of some of the jobs, and the steps on it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tidelock::{
     AcquireRequest, Acquisition, Answer, Clear, Clock, JobId, Lease, LockKey, LockState, Record,
-    RecordQuery, Release, Renewal, SystemClock, TestClock,
+    RecordQuery, Release, Renewal,
 };
 use tokio::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::locks::KeyState;
 use crate::moment::Moment;
 use crate::records::History;
 
-/// All keys and histories, the limits and the clock.
+/// Keys and histories, the limits and the clock.
 #[derive(Debug)]
 pub(crate) struct Store {
     pub(crate) limits: Limits,
@@ -31,17 +31,11 @@ struct Job {
     history: History,
 }
 
-impl Default for Store {
-    fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            clock: Arc::new(TestClock::new(SystemClock.now())),
-            jobs: HashMap::new(),
-        }
-    }
-}
-
 impl Store {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { limits: Limits::default(), clock, jobs: HashMap::new() }
+    }
+
     /// How many jobs there are.
     pub(crate) fn jobs(&self) -> usize {
         self.jobs.len()

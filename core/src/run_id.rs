@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::NodeId;
+use crate::id::MAX_ID_BYTES;
 
 /// The name of one run, 128 random bits, printed as 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,13 +76,15 @@ impl Holder {
     /// The holder of one acquisition by `node`; `random` must never be used twice.
     pub fn new(node: &NodeId, random: u128) -> Self {
         // Made for each acquisition: `format!` would cost more than the rest of it.
-        let mut digits = [b'/'; 33];
-        for (pair, byte) in digits[1..].chunks_exact_mut(2).zip(random.to_be_bytes()) {
+        let node = node.as_str().as_bytes();
+        let mut text = [b'/'; MAX_ID_BYTES + 33];
+        text[..node.len()].copy_from_slice(node);
+        let digits = &mut text[node.len() + 1..node.len() + 33];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(random.to_be_bytes()) {
             pair[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
             pair[1] = b"0123456789abcdef"[usize::from(byte & 0xf)];
         }
-        let digits = std::str::from_utf8(&digits).unwrap_or_default();
-        Self([node.as_str(), digits].concat().into())
+        Self(std::str::from_utf8(&text[..node.len() + 33]).unwrap_or_default().into())
     }
 
     /// A holder read back from a store.

@@ -17,7 +17,7 @@ use super::reading::Reading;
 use super::run::Granted;
 use super::table::Due;
 use crate::lock::Intent;
-use crate::{BackendError, Begun, SkipReason};
+use crate::{BackendError, Begun, Occurrence, SkipReason};
 
 /// How often a tick that waits for a place looks whether it is still worth it.
 const PLACE_POLL: Duration = Duration::from_millis(500);
@@ -33,9 +33,14 @@ struct Turn<'a> {
 impl Core {
     /// Asks for a tick, and runs it if it is granted. (Small, as all that is due at once is there at
     /// once: what is seldom waited for is on the heap.)
-    pub(crate) fn ask(self: Arc<Self>, due: Due, tick: Tick) -> impl Future<Output = ()> + Send {
+    pub(crate) fn ask(
+        self: Arc<Self>,
+        due: Due,
+        tick: Tick,
+        successor: Option<Occurrence>,
+    ) -> impl Future<Output = ()> + Send {
         async move {
-            let mut asking = self.asking(due, tick);
+            let mut asking = self.asking(due, tick, successor);
             let mut backoff = Backoff::quick();
             loop {
                 // What was sent is settled first, whatever ends meanwhile.

@@ -12,7 +12,6 @@ use super::backoff::Backoff;
 use super::misfire::Tick;
 use super::reading::Reading;
 use super::table::Due;
-use super::ticks;
 use crate::lock::{AcquireRequest, IfHeld, Intent};
 use crate::{Occurrence, Record, RunState};
 
@@ -46,12 +45,8 @@ pub(super) enum Next<'a> {
 
 impl Core {
     /// Begins to ask: what is sent is made here, once, but for what the clocks show when it is sent.
-    pub(super) fn asking(&self, due: Due, tick: Tick) -> Asking {
+    pub(super) fn asking(&self, due: Due, tick: Tick, successor: Option<Occurrence>) -> Asking {
         let job = &due.job;
-        let successor = ticks::next(job, tick.occurrence.at()).unwrap_or_else(|fault| {
-            self.schedule_faulted(job, &fault);
-            None
-        });
         let run_id = self.new_run_id();
         let occurrence = Some(tick.occurrence);
         let holder = self.new_holder();

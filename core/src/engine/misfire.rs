@@ -24,6 +24,14 @@ pub(crate) struct Moment {
     pub(crate) watching_since: i64,
 }
 
+/// The tick to ask for.
+#[derive(Debug)]
+pub(crate) struct Picked {
+    pub(crate) tick: Tick,
+    /// The one after it.
+    pub(crate) successor: Result<Option<Occurrence>, Fault>,
+}
+
 /// Picks the tick to ask for, when `next`, the first one after `cursor`, is due.
 ///
 /// The cost does not depend on how many ticks are due.
@@ -32,9 +40,14 @@ pub(crate) fn pick(
     cursor: Timestamp,
     next: Occurrence,
     moment: Moment,
-) -> Result<Tick, Fault> {
+) -> Result<Picked, Fault> {
     let now = instant(moment.now.saturating_sub(job.splay_ms));
-    let newest = ticks::newest(job, cursor, now)?.unwrap_or(next).max(next);
+    let second = ticks::next(job, next.at());
+    let newest = match &second {
+        // Mostly there is just this one.
+        Ok(second) if second.is_none_or(|second| second.at() > now) => next,
+        _ => ticks::newest(job, cursor, now)?.unwrap_or(next).max(next),
+    };
     let missed = |tick: Occurrence| tick.as_millisecond() + job.splay_ms < moment.watching_since;
     let (occurrence, patient) = match job.misfire {
         Misfire::All { max } if max > 0 && (newest != next || missed(newest)) => {
@@ -51,7 +64,9 @@ pub(crate) fn pick(
     };
     let intent = if too_late || unwanted { Intent::Skip(SkipReason::Misfire) } else { Intent::Run };
     // Nothing waits behind a tick that is only passed over.
-    Ok(Tick { occurrence, intent, patient: patient && intent == Intent::Run })
+    let tick = Tick { occurrence, intent, patient: patient && intent == Intent::Run };
+    let successor = if occurrence == next { second } else { ticks::next(job, occurrence.at()) };
+    Ok(Picked { tick, successor })
 }
 
 /// The oldest of the newest `max` ticks after `cursor`, `newest` among them.
@@ -105,7 +120,9 @@ mod tests {
     fn picked(job: &Definition, now: i64, watching_since: i64) -> (i64, bool, bool) {
         let next = Occurrence::from_millisecond(DAY + 60_000).unwrap();
         let moment = Moment { now: DAY + now, watching_since: DAY + watching_since };
-        let tick = pick(job, instant(DAY), next, moment).unwrap();
+        let Picked { tick, successor } = pick(job, instant(DAY), next, moment).unwrap();
+        let minute_later = tick.occurrence.as_millisecond() + 60_000;
+        assert_eq!(successor.unwrap(), Occurrence::from_millisecond(minute_later));
         let minute = (tick.occurrence.as_millisecond() - DAY) / 60_000;
         (minute, tick.intent == Intent::Run, tick.patient)
     }

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use super::Core;
 use super::clock_watch::Watch;
 use super::events::EventKind;
-use super::misfire::{self, Moment};
+use super::misfire::{self, Moment, Picked};
 use super::plan::{Basis, Clocks};
 use super::reading::Reading;
 use super::table::Due;
@@ -105,13 +105,17 @@ fn start(core: &Arc<Core>, moments: &Moments, due: Due) {
         Basis::Server => moments.server,
     };
     match misfire::pick(&due.job, due.cursor, due.next, moment) {
-        Ok(tick) => {
+        Ok(Picked { tick, successor }) => {
+            let successor = successor.unwrap_or_else(|fault| {
+                core.schedule_faulted(&due.job, &fault);
+                None
+            });
             let parked = match core.table().entry(due.registration) {
                 Some(entry) => entry.asks(&due.job, tick.occurrence),
                 None => true,
             };
             if !parked {
-                core.spawn(core.clone().ask(due, tick));
+                core.spawn(core.clone().ask(due, tick, successor));
             }
         }
         Err(fault) => {
