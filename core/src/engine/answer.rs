@@ -8,7 +8,7 @@ use super::asking::{Asking, Next};
 use super::misfire::instant;
 use super::pulse::add_one;
 use super::reading::Reading;
-use super::run::Granted;
+use super::run::{Granted, ended};
 use crate::lock::{Acquisition, IfHeld, Taken};
 use crate::{Begun, Lease, Occurrence, RunState};
 
@@ -37,7 +37,7 @@ impl Core {
                 self.tell(job, Some(asking.request.run_id), &grant.untold, &grant.abandoned);
                 self.close_abandoned(job, &grant.abandoned, begun.unclosed);
                 let running = asking.running.clone();
-                let run = self.granted(job.clone(), grant.lease, running, granted);
+                let run = self.granted(job.clone(), grant.lease, running, granted, heard.at);
                 self.settle_after(asking, heard.basis);
                 return Next::Then(run);
             }
@@ -71,7 +71,7 @@ impl Core {
         self.settle_after(asking, self.read().basis);
         let mut running = asking.running.clone();
         running.token = Some(lease.token);
-        let done = self.ended(running, RunState::LockLost);
+        let done = ended(running, RunState::LockLost, self.clock.now());
         let done = done.with_error("the grant was heard of after its lock had expired");
         drop(granted);
         if told {

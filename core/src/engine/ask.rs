@@ -64,7 +64,7 @@ impl Core {
                 let Some((granted, permit)) = self.prepare(&mut asking, turn) else {
                     return;
                 };
-                let result = self.begin(&asking.request, &asking.running).await;
+                let result = self.begin(&asking.request, &asking.running, granted.sent).await;
                 drop(permit);
                 let wait = match self.heard(&mut asking, result, granted, &mut backoff) {
                     Next::Done => return,

@@ -47,9 +47,8 @@ impl Core {
     /// Begins to ask: what is sent is made here, once, but for what the clocks show when it is sent.
     pub(super) fn asking(&self, due: Due, tick: Tick, successor: Option<Occurrence>) -> Asking {
         let job = &due.job;
-        let run_id = self.new_run_id();
+        let (run_id, holder) = self.new_names();
         let occurrence = Some(tick.occurrence);
-        let holder = self.new_holder();
         let mut request = AcquireRequest::new(
             job.key.clone(),
             holder,

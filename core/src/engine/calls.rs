@@ -68,8 +68,8 @@ impl Core {
         operation: &'static str,
         bound: Duration,
         call: Call<'a, Answer<T>>,
+        sent: Instant,
     ) -> impl Future<Output = Result<(T, Reading), BackendError>> + Send + 'a {
-        let sent = Instant::now();
         let answer = Self::bounded(operation, bound, call);
         async move {
             let answer = answer.await?;
@@ -78,8 +78,8 @@ impl Core {
             let Some(clock) = answer.clock else {
                 return Ok((answer.value, self.read_at(received)));
             };
-            self.meter.observe(sent, received, clock);
-            let reading = self.read_at(received);
+            let server = self.meter.observe(sent, received, clock);
+            let reading = self.reading(received, Some(server));
             self.tell_skew(&reading);
             Ok((answer.value, reading))
         }
@@ -89,9 +89,10 @@ impl Core {
         &'a self,
         request: &'a AcquireRequest,
         running: &'a Record,
+        sent: Instant,
     ) -> impl Future<Output = Result<(Begun, Reading), BackendError>> + Send + 'a {
         let call = shield(|| self.backend.begin(request, running));
-        self.timed("begin", bound(request.ttl), call)
+        self.timed("begin", bound(request.ttl), call, sent)
     }
 
     pub(crate) async fn renew(
@@ -99,8 +100,9 @@ impl Core {
         lease: &Lease,
         ttl: Duration,
     ) -> Result<Renewal, BackendError> {
+        let sent = Instant::now();
         let call = shield(|| self.backend.renew(lease, ttl));
-        self.timed("renew", bound(ttl), call).await.map(|(renewal, _)| renewal)
+        self.timed("renew", bound(ttl), call, sent).await.map(|(renewal, _)| renewal)
     }
 
     pub(crate) async fn finish(
@@ -109,18 +111,21 @@ impl Core {
         done: &Record,
         ttl: Duration,
     ) -> Result<Finished, BackendError> {
+        let sent = Instant::now();
         let call = shield(|| self.backend.finish(lease, done));
-        self.timed("finish", bound(ttl), call).await.map(|(finished, _)| finished)
+        self.timed("finish", bound(ttl), call, sent).await.map(|(finished, _)| finished)
     }
 
     pub(crate) async fn release(&self, lease: &Lease, ttl: Duration) -> Result<(), BackendError> {
+        let sent = Instant::now();
         let call = shield(|| self.backend.release(lease));
-        self.timed("release", bound(ttl), call).await.map(drop)
+        self.timed("release", bound(ttl), call, sent).await.map(drop)
     }
 
     pub(crate) async fn inspect(&self, key: &LockKey) -> Result<LockState, BackendError> {
+        let sent = Instant::now();
         let call = shield(|| self.backend.inspect(key));
-        self.timed("inspect", MOST, call).await.map(|(state, _)| state)
+        self.timed("inspect", MOST, call, sent).await.map(|(state, _)| state)
     }
 
     pub(crate) async fn save(&self, record: &Record) -> Result<(), BackendError> {

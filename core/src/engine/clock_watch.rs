@@ -1,5 +1,6 @@
 //! Telling when clocks step or differ.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ const ALIKE: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(crate) struct SkewTold {
     skew: Mutex<Option<SignedDuration>>,
+    /// Whether there is one: mostly not, and then that costs no lock.
+    any: AtomicBool,
     backend: Mutex<bool>,
 }
 
@@ -34,6 +37,9 @@ impl Core {
             return;
         };
         let large = skew.exceeds(self.max_ahead);
+        if !large && !self.skew_told.any.load(Ordering::Acquire) {
+            return;
+        }
         let mut told = self.skew_told.skew.lock().unwrap_or_else(PoisonError::into_inner);
         let news = match *told {
             None => large,
@@ -43,6 +49,7 @@ impl Core {
             return;
         }
         *told = large.then_some(skew.ahead);
+        self.skew_told.any.store(large, Ordering::Release);
         drop(told);
         if large {
             tracing::warn!(node = %self.node, ahead = %skew.ahead, "clock differs from the backend's");

@@ -118,17 +118,13 @@ impl Core {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn new_run_id(&self) -> RunId {
-        RunId::new(self.random_bits())
-    }
-
-    pub(crate) fn new_holder(&self) -> Holder {
-        Holder::new(&self.node, self.random_bits())
-    }
-
-    fn random_bits(&self) -> u128 {
+    /// The names of a run and of its acquisition.
+    pub(crate) fn new_names(&self) -> (RunId, Holder) {
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
-        u128::from(random.next_u64()) << 64 | u128::from(random.next_u64())
+        let mut bits = || u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
+        let (run, holder) = (bits(), bits());
+        drop(random);
+        (RunId::new(run), Holder::new(&self.node, holder))
     }
 
     /// From 0 to 1.

@@ -1,6 +1,7 @@
 //! The runs of this node that are over, and whose locks are not yet known to be free.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::select;
@@ -12,7 +13,14 @@ use crate::JobId;
 
 /// The jobs that have runs which are over and not yet released.
 #[derive(Debug, Default)]
-pub(crate) struct Endings(Arc<Mutex<HashMap<JobId, OfJob, Seeded>>>);
+pub(crate) struct Endings(Arc<All>);
+
+#[derive(Debug, Default)]
+struct All {
+    jobs: Mutex<HashMap<JobId, OfJob, Seeded>>,
+    /// How many jobs there are: mostly none, and then who asks needs no lock.
+    count: AtomicUsize,
+}
 
 #[derive(Debug, Default)]
 struct OfJob {
@@ -24,33 +32,39 @@ struct OfJob {
 /// One of those runs; dropped once its lock is free, or has expired.
 #[derive(Debug)]
 pub(crate) struct Ending {
-    all: Arc<Mutex<HashMap<JobId, OfJob, Seeded>>>,
+    all: Arc<All>,
     job: JobId,
 }
 
 impl Endings {
     pub(crate) fn begin(&self, job: &JobId) -> Ending {
-        lock(&self.0).entry(job.clone()).or_default().count += 1;
+        let mut jobs = self.0.jobs();
+        jobs.entry(job.clone()).or_default().count += 1;
+        self.0.count.store(jobs.len(), Ordering::Release);
+        drop(jobs);
         Ending { all: Arc::clone(&self.0), job: job.clone() }
     }
 
     /// What fires when the last one of that job is over, if there is any.
     pub(super) fn of(&self, job: &JobId) -> Option<CancellationToken> {
-        let mut all = lock(&self.0);
-        all.get_mut(job).map(|endings| endings.over.get_or_insert_default().clone())
+        if self.0.count.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        self.0.jobs().get_mut(job).map(|endings| endings.over.get_or_insert_default().clone())
     }
 }
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        let mut all = lock(&self.all);
-        let Some(of_job) = all.get_mut(&self.job) else { return };
+        let mut jobs = self.all.jobs();
+        let Some(of_job) = jobs.get_mut(&self.job) else { return };
         of_job.count -= 1;
         if of_job.count > 0 {
             return;
         }
-        let over = all.remove(&self.job).and_then(|of_job| of_job.over);
-        drop(all);
+        let over = jobs.remove(&self.job).and_then(|of_job| of_job.over);
+        self.all.count.store(jobs.len(), Ordering::Release);
+        drop(jobs);
         if let Some(over) = over {
             over.cancel();
         }
@@ -76,6 +90,8 @@ impl Core {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+impl All {
+    fn jobs(&self) -> MutexGuard<'_, HashMap<JobId, OfJob, Seeded>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

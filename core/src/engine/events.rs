@@ -1,5 +1,6 @@
 //! What happens in a scheduler, as it happens.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -115,16 +116,20 @@ pub(crate) struct Events {
     node: NodeId,
     /// `None` once all is over.
     sender: Mutex<Option<broadcast::Sender<Event>>>,
+    /// Whether anybody ever listened: where nobody does, an event costs no lock.
+    listened: AtomicBool,
 }
 
 impl Events {
     pub(crate) fn new(node: NodeId) -> Self {
-        Self { node, sender: Mutex::new(Some(broadcast::Sender::new(CAPACITY))) }
+        let sender = Mutex::new(Some(broadcast::Sender::new(CAPACITY)));
+        Self { node, sender, listened: AtomicBool::new(false) }
     }
 
     /// Whether anybody listens.
     pub(crate) fn is_heard(&self) -> bool {
-        self.sender().as_ref().is_some_and(|sender| sender.receiver_count() > 0)
+        self.listened.load(Ordering::Acquire)
+            && self.sender().as_ref().is_some_and(|sender| sender.receiver_count() > 0)
     }
 
     /// Sends an event, if anybody listens. Never waits.
@@ -152,6 +157,7 @@ impl Events {
             // Without a sender the stream is at its end.
             None => broadcast::Sender::new(1).subscribe(),
         };
+        self.listened.store(true, Ordering::Release);
         EventStream { node: self.node.clone(), receiver }
     }
 }

@@ -1,10 +1,11 @@
 //! The runs of this node that have not ended.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 
 use crate::{CancelReason, Cancellation, JobId, Occurrence, RunId};
 
@@ -24,8 +25,9 @@ pub(crate) struct Live {
     runs: Mutex<BTreeMap<RunId, LiveRun>>,
     /// How many of them are overdue: mostly none.
     overdue: AtomicUsize,
-    /// Fires when a run ends or turns out not to stop.
-    pub(crate) changed: Notify,
+    changed: Notify,
+    /// Whether anybody ever waited for a change: else it is told to nobody.
+    waited: AtomicBool,
 }
 
 impl Live {
@@ -42,7 +44,7 @@ impl Live {
         if left.is_some_and(|run| run.overdue) {
             self.overdue.fetch_sub(1, Ordering::Relaxed);
         }
-        self.changed.notify_waiters();
+        self.tell();
     }
 
     pub(crate) fn overdue(&self, run: RunId) {
@@ -51,7 +53,21 @@ impl Live {
         {
             self.overdue.fetch_add(1, Ordering::Relaxed);
         }
-        self.changed.notify_waiters();
+        self.tell();
+    }
+
+    /// Fires when a run ends or turns out not to stop, from now on: to be had before looking at
+    /// those that go on.
+    pub(crate) fn changed(&self) -> Notified<'_> {
+        self.waited.store(true, Ordering::Release);
+        self.changed.notified()
+    }
+
+    fn tell(&self) {
+        // Who waits has said so before it had the lock, under which the change was made.
+        if self.waited.load(Ordering::Acquire) {
+            self.changed.notify_waiters();
+        }
     }
 
     /// Tells all runs to stop; how many had not been told before.

@@ -46,8 +46,8 @@ impl Core {
         job: Arc<Definition>,
         reply: oneshot::Sender<Result<RunId, RunNowError>>,
     ) {
-        let (run_id, started) = (self.new_run_id(), self.clock.now());
-        let (key, holder, node) = (job.key.clone(), self.new_holder(), self.node.clone());
+        let ((run_id, holder), started) = (self.new_names(), self.clock.now());
+        let (key, node) = (job.key.clone(), self.node.clone());
         let request =
             AcquireRequest::new(key, holder, run_id, node, None, job.fingerprint, job.ttl);
         let (id, node) = (job.id.clone(), self.node.clone());
@@ -64,7 +64,7 @@ impl Core {
         let mut backoff = Backoff::quick();
         // What may have been granted is found out even while the scheduler stops.
         let mut over = &self.stopping;
-        let (answer, granted) = loop {
+        let (answer, granted, heard) = loop {
             if over.is_cancelled() {
                 return tell(reply, Err(RunNowError::ShutDown));
             }
@@ -73,11 +73,11 @@ impl Core {
             };
             let (sent, sent_wall) = (Instant::now(), self.clock.now());
             running.overlap = self.live.has_overdue(&job.id);
-            let result = self.begin(&request, &running).await;
+            let result = self.begin(&request, &running, sent).await;
             drop(permit);
             match result {
-                Ok((answer, _)) => {
-                    break (answer, Granted { sent, sent_wall, worth: true, place });
+                Ok((answer, heard)) => {
+                    break (answer, Granted { sent, sent_wall, worth: true, place }, heard.at);
                 }
                 Err(error) => {
                     self.failed(Some(&job.id), &error);
@@ -98,7 +98,7 @@ impl Core {
                 self.tell(&job, None, &grant.untold, &grant.abandoned);
                 self.close_abandoned(&job, &grant.abandoned, answer.unclosed);
                 tell(reply, Ok(run_id));
-                self.granted(job, grant.lease, running, granted).await;
+                self.granted(job, grant.lease, running, granted, heard).await;
             }
             Acquisition::Held(by) => {
                 let error = RunNowError::Held { run_id: by.run_id, node: by.node };

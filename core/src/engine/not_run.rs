@@ -18,7 +18,7 @@ impl Core {
     pub(crate) fn ticks_passed(self: &Arc<Self>, asking: &Asking, previous: Option<MarkPoint>) {
         let (due, occurrence) = (&asking.due, asking.tick.occurrence);
         let (registration, job) = (due.registration, &due.job);
-        let since = self.table().entry(registration).map_or(due.since, |entry| entry.since);
+        let since = || self.table().entry(registration).map_or(due.since, |entry| entry.since);
         let after = match previous {
             Some(mark) if mark.fingerprint == job.fingerprint => {
                 if asking.request.after.is_some_and(|before| before <= mark.occurrence) {
@@ -28,8 +28,8 @@ impl Core {
                 mark.occurrence.at()
             }
             // Under another schedule, or none: what counts is from when on this node has watched.
-            Some(mark) => since.max(mark.occurrence.at()),
-            None => since,
+            Some(mark) => since().max(mark.occurrence.at()),
+            None => since(),
         };
         // What this node had an answer about is told, even where an operator has taken the mark back.
         let after = asking.heard.map_or(after, |heard| heard.max(after));

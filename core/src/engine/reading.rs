@@ -1,5 +1,7 @@
 //! What the clocks show at one moment.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use tokio::time::Instant;
 
@@ -48,8 +50,13 @@ impl Core {
 
     /// The same where the monotonic clock was read just now.
     pub(crate) fn read_at(&self, at: Instant) -> Reading {
+        self.reading(at, self.meter.at(at))
+    }
+
+    /// The same where it is known, too, what the backend's clock shows, and how surely.
+    pub(super) fn reading(&self, at: Instant, server: Option<(Timestamp, Duration)>) -> Reading {
         let wall = self.clock.now();
-        let Some((server, uncertainty)) = self.meter.at(at) else {
+        let Some((server, uncertainty)) = server else {
             return Reading { at, wall, server: None, skew: None, basis: Basis::Wall };
         };
         let skew = Skew { ahead: wall.duration_since(server), uncertainty };

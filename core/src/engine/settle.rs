@@ -216,6 +216,7 @@ impl Core {
         if entry.asking().is_some() && !entry.is_parked() {
             return;
         }
+        let before = entry.cursor;
         if entry.cursor == entry.since {
             entry.since = begin;
             // A mark ahead of this clock may be an operator's to lower: it is not passed over.
@@ -225,6 +226,9 @@ impl Core {
             entry.rewind(instant(clocks.server.unwrap_or(clocks.wall)));
         }
         let cursor = entry.cursor;
+        if entry.waits_for_the_same(before, reading.basis) {
+            return;
+        }
         drop(table);
         self.settle(registration, job, cursor, reading.basis);
     }

@@ -1,6 +1,6 @@
 //! How far this node's clock stands from the backend's.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -36,51 +36,64 @@ const GOOD_FOR: Duration = Duration::from_secs(60);
 
 /// Reads the backend's clock between its answers, by the monotonic clock.
 #[derive(Debug, Default)]
-pub(crate) struct SkewMeter {
-    sample: Mutex<Option<Sample>>,
+pub(crate) struct SkewMeter(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    sample: Option<Sample>,
     /// When an answer last told it.
-    heard: Mutex<Option<Instant>>,
+    heard: Option<Instant>,
 }
 
 impl SkewMeter {
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Takes what an answer told: the backend's clock somewhere between sending and receiving.
-    pub(crate) fn observe(&self, sent: Instant, received: Instant, server: Timestamp) {
+    /// Tells what it shows when that was received, as [`at`](Self::at) does.
+    pub(crate) fn observe(
+        &self,
+        sent: Instant,
+        received: Instant,
+        server: Timestamp,
+    ) -> (Timestamp, Duration) {
         let uncertainty = received.saturating_duration_since(sent) / 2;
         let new = Sample { server, at: sent + uncertainty, uncertainty };
-        *self.heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(received);
-        let mut sample = self.sample.lock().unwrap_or_else(PoisonError::into_inner);
-        let keep = sample.is_some_and(|old| {
-            let apart = new.server.duration_since(read(old, new.at)).unsigned_abs();
+        let mut known = self.known();
+        known.heard = Some(received);
+        let kept = known.sample.filter(|old| {
+            let apart = || new.server.duration_since(read(*old, new.at)).unsigned_abs();
             old.uncertainty < new.uncertainty
                 && received.saturating_duration_since(old.at) < GOOD_FOR
-                && apart <= old.uncertainty + new.uncertainty
+                && apart() <= old.uncertainty + new.uncertainty
         });
-        if !keep {
-            *sample = Some(new);
-        }
+        let sample = kept.unwrap_or(new);
+        known.sample = Some(sample);
+        drop(known);
+        (read(sample, received), sample.uncertainty)
     }
 
     /// How long ago it was last heard; no time at all if never, so that nobody asks who has none.
     pub(crate) fn age(&self, now: Instant) -> Duration {
-        let heard = *self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let heard = self.known().heard;
         heard.map_or(Duration::ZERO, |at| now.saturating_duration_since(at))
     }
 
     /// What the backend's clock shows at that instant.
     pub(crate) fn server_at(&self, at: Instant) -> Option<Timestamp> {
-        let sample = *self.sample.lock().unwrap_or_else(PoisonError::into_inner);
-        sample.map(|sample| read(sample, at))
+        self.at(at).map(|(server, _)| server)
     }
 
     /// The same, with its uncertainty.
     pub(crate) fn at(&self, at: Instant) -> Option<(Timestamp, Duration)> {
-        let sample = *self.sample.lock().unwrap_or_else(PoisonError::into_inner);
+        let sample = self.known().sample;
         sample.map(|sample| (read(sample, at), sample.uncertainty))
     }
 
     /// The skew of a wall clock that shows `wall` at `at`.
     pub(crate) fn skew(&self, wall: Timestamp, at: Instant) -> Option<Skew> {
-        let sample = (*self.sample.lock().unwrap_or_else(PoisonError::into_inner))?;
+        let sample = self.known().sample?;
         let ahead = wall.duration_since(read(sample, at));
         Some(Skew { ahead, uncertainty: sample.uncertainty })
     }

@@ -246,6 +246,15 @@ impl Entry {
         moves
     }
 
+    /// Whether it is queued, by that clock, for the tick that comes first after its cursor, which
+    /// was `before` when it was queued: they are of one millisecond, and ticks are whole ones.
+    pub(crate) fn waits_for_the_same(&self, before: Timestamp, basis: Basis) -> bool {
+        let ms = Timestamp::as_millisecond;
+        let queued =
+            |(tick, place): (Occurrence, Place)| tick.at() > self.cursor && place.0 == basis;
+        ms(before) == ms(self.cursor) && self.next.is_some_and(queued)
+    }
+
     pub(crate) fn next(&self) -> Option<Occurrence> {
         self.next.map(|(tick, _)| tick)
     }

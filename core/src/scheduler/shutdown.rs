@@ -90,7 +90,7 @@ fn longest_grace(core: &Core) -> Duration {
 /// Waits until all is done, or nothing is left but what cannot be stopped.
 async fn wait_for_the_rest(core: &Core, limit: Instant) {
     loop {
-        let changed = core.live.changed.notified();
+        let changed = core.live.changed();
         let only_overdue = {
             let live = core.live.all();
             !live.is_empty() && live.iter().all(|(_, run)| run.overdue)

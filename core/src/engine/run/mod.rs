@@ -66,11 +66,11 @@ impl Core {
         lease: Lease,
         mut record: Record,
         granted: Granted,
+        heard: Instant,
     ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         record.token = Some(lease.token);
         let life = Life::new(job.ttl, granted.sent, granted.sent_wall);
-        let begun = Instant::now();
-        let refused = if begun >= life.drop_at() {
+        let refused = if heard >= life.drop_at() {
             Some((RunState::LockLost, "the grant was heard of past its deadline"))
         } else if self.closing.is_cancelled() {
             Some((RunState::Cancelled, "granted during a shutdown, after its deadline"))
@@ -84,7 +84,8 @@ impl Core {
         };
         if let Some((state, why)) = refused {
             let ending = self.endings.begin(&job.id);
-            let (core, done) = (self.clone(), self.ended(record, state).with_error(why));
+            let done = ended(record, state, self.clock.now()).with_error(why);
+            let core = self.clone();
             return Box::pin(async move {
                 core.conclude(&job, &lease, done).await;
                 drop(ending);
@@ -92,21 +93,11 @@ impl Core {
         }
         let cancellation = Cancellation::default();
         let Granted { sent, place, .. } = granted;
-        let (core, watched_from) = (self.clone(), begun);
+        let (core, begun, watched_from) = (self.clone(), heard, heard);
         let mut run =
             Run { core, job, lease, record, sent, begun, watched_from, life, cancellation };
         run.watched_from = run.watched_from();
         Box::pin(Arc::new(run).execute(place))
-    }
-
-    /// A run that ended without its handler being called, or after it.
-    pub(crate) fn ended(&self, mut record: Record, state: RunState) -> Record {
-        record.state = state;
-        record.ended = Some(self.clock.now());
-        if matches!(state, RunState::Skipped(SkipReason::TooLate)) {
-            record.ticks = record.occurrence.map(TickSpan::one);
-        }
-        record
     }
 
     /// Releases the lock and stores how the run ended, trying until one or the other is in.
@@ -198,7 +189,8 @@ impl Run {
         let context = self.context();
         let ended = Guard::new(context.clone(), self.clone()).instrument(span.clone()).await;
         let ending = core.endings.begin(&job.id);
-        let verdict = self.verdict();
+        let at = core.clock.now();
+        let verdict = self.life.verdict(Instant::now(), at);
         drop(place);
         // No renewal may come behind the release.
         if !core.unwatched.leave(&self) {
@@ -208,7 +200,7 @@ impl Run {
 
         if !self.life.is_closed() {
             let done = || {
-                let done = self.done(verdict, ended, context.take_note());
+                let done = self.done(verdict, ended, context.take_note(), at);
                 tracing::info!(parent: &span, state = %done.state, error = done.error(), "run ended");
                 core.event(Some(&job.id), EventKind::RunEnded { run_id, state: done.state });
                 done
@@ -244,8 +236,8 @@ impl Run {
     }
 
     /// The final record.
-    fn done(&self, verdict: Verdict, ended: Ended, note: Option<String>) -> Record {
-        let (state, error) = match ended {
+    fn done(&self, verdict: Verdict, how: Ended, note: Option<String>, at: Timestamp) -> Record {
+        let (state, error) = match how {
             Ended::Succeeded => (RunState::Succeeded, None),
             Ended::Failed(text) => (RunState::Failed, Some(text)),
             Ended::Panicked(text) => (RunState::Panicked, Some(format!("panic: {text}"))),
@@ -263,7 +255,7 @@ impl Run {
             (RunState::LockLost, _) => Some("the lock was lost, or not renewed in time".into()),
             _ => None,
         });
-        let mut done = self.core.ended(self.record.clone(), state);
+        let mut done = ended(self.record.clone(), state, at);
         if let Some(error) = error {
             done = done.with_error(error);
         }
@@ -272,6 +264,16 @@ impl Run {
             None => done,
         }
     }
+}
+
+/// The record of a run that ended without its handler being called, or after it.
+pub(crate) fn ended(mut record: Record, state: RunState, at: Timestamp) -> Record {
+    record.state = state;
+    record.ended = Some(at);
+    if matches!(state, RunState::Skipped(SkipReason::TooLate)) {
+        record.ticks = record.occurrence.map(TickSpan::one);
+    }
+    record
 }
 
 /// The state of a run that ended after it was told to stop.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::select;
 use tokio::time::{Instant, sleep_until};
 
-use super::Run;
+use super::{Run, ended};
 use crate::engine::backoff::Backoff;
 use crate::engine::events::EventKind;
 use crate::{BackendError, CancelReason, Renewal, RunState};
@@ -213,7 +213,7 @@ impl Watchdog {
             self.run.life.close();
             self.next_renewal = None;
             self.asking = None;
-            let done = core.ended(record, state);
+            let done = ended(record, state, core.clock.now());
             let run_id = run.record.run_id;
             core.event(Some(&run.job.id), EventKind::RunEnded { run_id, state });
             core.conclude(&run.job, &run.lease, done).await;
