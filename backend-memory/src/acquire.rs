@@ -105,6 +105,10 @@ impl KeyState {
         let (run_id, tick) = (request.run_id, request.occurrence);
         let mut open = OpenRun::new(run_id, request.node.clone(), tick, token);
         open.untold = untold.clone();
+        if self.open_runs.capacity() == 0 {
+            // As a rule there is one at a time, and no room for three others is needed.
+            self.open_runs.reserve_exact(1);
+        }
         self.open_runs.push(open);
         let (holder, node) = (request.holder.clone(), request.node.clone());
         self.lock = Some(Lock {

@@ -83,6 +83,16 @@ impl<B: Backend> Jobs<B> {
         assert!(finished.unsaved.is_none(), "{finished:?}");
     }
 
+    /// One whole run of the job of that number, with that to do in it.
+    pub(crate) async fn run_with(&self, job: usize, what: impl FnOnce()) {
+        let (request, record) = self.ask(job);
+        let Acquisition::Granted(grant) = self.begin(&request, &record).await else {
+            panic!("a tick that nobody else asks for is granted");
+        };
+        what();
+        self.finish(&grant.lease, record).await;
+    }
+
     /// A run that has ended, for a history, by itself.
     pub(crate) async fn save(&self, job: usize) {
         let (request, mut record) = self.ask(job);
@@ -105,11 +115,7 @@ fn end(record: &mut Record, lease: &Lease) {
 
 impl<B: Backend> Runs for Jobs<B> {
     async fn run(&self, job: usize) {
-        let (request, record) = self.ask(job);
-        let Acquisition::Granted(grant) = self.begin(&request, &record).await else {
-            panic!("a tick that nobody else asks for is granted");
-        };
-        self.finish(&grant.lease, record).await;
+        self.run_with(job, || {}).await;
     }
 }
 

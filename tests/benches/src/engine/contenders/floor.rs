@@ -1,4 +1,5 @@
-//! The least that runs jobs on time: a heap, one timer, a spawn a fire; no locks, no records.
+//! The least that runs jobs on time: a heap, one timer, a spawn a fire; no locks, no records. And the
+//! same with them: each fire takes its tick at the memory backend and leaves a record there.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,8 +8,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tidelock_memory::MemoryBackend;
+
 use super::{Running, When};
 use crate::engine::fires::{Fires, now_us};
+use crate::load::Jobs;
 
 /// An expression as 32 bytes of bits. Days are not looked at: those of this benchmark are all any.
 struct Bits {
@@ -27,21 +31,33 @@ struct Entry {
     handler: Handler,
 }
 
-#[expect(clippy::disallowed_methods, reason = "the floor has no seam for its tasks")]
-pub(super) fn start(fires: Arc<Fires>, when: &[When]) -> Running {
-    let now = now_us() / 1_000_000;
-    let entries: Vec<Entry> = when
-        .iter()
-        .enumerate()
-        .map(|(number, when)| {
+pub(super) fn start(fires: &Arc<Fires>, when: &[When]) -> Running {
+    start_with(when, |number| {
+        let fires = fires.clone();
+        Box::new(move || {
             let fires = fires.clone();
-            let handler: Handler = Box::new(move || {
-                let fires = fires.clone();
-                Box::pin(async move { fires.fired(number) })
-            });
-            Entry { bits: Bits::new(*when), handler }
+            Box::pin(async move { fires.fired(number) })
         })
-        .collect();
+    })
+}
+
+pub(super) fn start_claiming(fires: &Arc<Fires>, when: &[When]) -> Running {
+    let jobs = Arc::new(Jobs::new(MemoryBackend::new(), when.len(), "bench"));
+    start_with(when, |number| {
+        let (fires, jobs) = (fires.clone(), jobs.clone());
+        Box::new(move || {
+            let (fires, jobs) = (fires.clone(), jobs.clone());
+            Box::pin(async move { jobs.run_with(number, || fires.fired(number)).await })
+        })
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "the floor has no seam for its tasks")]
+fn start_with(when: &[When], handler: impl Fn(usize) -> Handler) -> Running {
+    let now = now_us() / 1_000_000;
+    let entry =
+        |(number, when): (usize, &When)| Entry { bits: Bits::new(*when), handler: handler(number) };
+    let entries: Vec<Entry> = when.iter().enumerate().map(entry).collect();
     let mut heap: BinaryHeap<Reverse<(i64, u32)>> = BinaryHeap::with_capacity(entries.len());
     for (slot, entry) in (0..).zip(&entries) {
         heap.push(Reverse((entry.bits.next_after(now), slot)));
