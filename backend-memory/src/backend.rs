@@ -1,4 +1,4 @@
-//! The backend: the traits over the shared store.
+//! The backend: the traits over the shared stores.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,7 +26,7 @@ const STORES: usize = 16;
 
 impl Default for MemoryBackend {
     fn default() -> Self {
-        // One clock for all of them: its clones show the same time.
+        // One clock for all of them.
         let clock: Arc<dyn Clock> = Arc::new(TestClock::new(SystemClock.now()));
         Self { stores: (0..STORES).map(|_| Mutex::new(Store::new(clock.clone()))).collect() }
     }

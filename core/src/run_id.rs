@@ -84,6 +84,7 @@ impl Holder {
             pair[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
             pair[1] = b"0123456789abcdef"[usize::from(byte & 0xf)];
         }
+        // (A node's id is a text, and the rest is ASCII.)
         Self(std::str::from_utf8(&text[..node.len() + 33]).unwrap_or_default().into())
     }
 

@@ -37,7 +37,8 @@ impl Core {
                 self.tell(job, Some(asking.request.run_id), &grant.untold, &grant.abandoned);
                 self.close_abandoned(job, &grant.abandoned, begun.unclosed);
                 let running = asking.running.clone();
-                let run = self.granted(job.clone(), grant.lease, running, granted, heard.at);
+                let run = self.granted(job.clone(), grant.lease, running, granted);
+                // Behind the grant: one that is refused holds the next tick up until it is released.
                 self.settle_after(asking, heard.basis);
                 return Next::Then(run);
             }
@@ -68,6 +69,7 @@ impl Core {
         let job = &asking.due.job;
         let told = self.tell_unheard(asking, &lease).await;
         let _ending = self.endings.begin(&job.id);
+        let _unsaved = self.outbox.with_end();
         self.settle_after(asking, self.read().basis);
         let mut running = asking.running.clone();
         running.token = Some(lease.token);

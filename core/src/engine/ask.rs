@@ -149,6 +149,7 @@ impl Core {
     /// Waits for a turn. `None`: look again whether the tick is still worth it.
     async fn turn(&self, asking: &Asking) -> Option<Turn<'_>> {
         let place = self.take_place(asking).await?;
+        // (Nobody closes it.)
         let permit = self.asks.acquire().await.ok()?;
         Some(Turn { place, permit })
     }

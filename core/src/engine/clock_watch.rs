@@ -136,7 +136,7 @@ impl Watch {
         stepped.then_some(step)
     }
 
-    /// The moment by the clock that a job is planned by: the node's own, and the backend's.
+    /// The moments by the clocks that a job may be planned by: the node's own, and the backend's.
     pub(crate) fn moments(&self, core: &Core, clocks: Clocks) -> (Moment, Moment) {
         let since = self.since.0.as_millisecond();
         let since_by_server =

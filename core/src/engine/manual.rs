@@ -64,7 +64,7 @@ impl Core {
         let mut backoff = Backoff::quick();
         // What may have been granted is found out even while the scheduler stops.
         let mut over = &self.stopping;
-        let (answer, granted, heard) = loop {
+        let (answer, granted) = loop {
             if over.is_cancelled() {
                 return tell(reply, Err(RunNowError::ShutDown));
             }
@@ -76,8 +76,8 @@ impl Core {
             let result = self.begin(&request, &running, sent).await;
             drop(permit);
             match result {
-                Ok((answer, heard)) => {
-                    break (answer, Granted { sent, sent_wall, worth: true, place }, heard.at);
+                Ok((answer, _)) => {
+                    break (answer, Granted { sent, sent_wall, worth: true, place });
                 }
                 Err(error) => {
                     self.failed(Some(&job.id), &error);
@@ -98,7 +98,7 @@ impl Core {
                 self.tell(&job, None, &grant.untold, &grant.abandoned);
                 self.close_abandoned(&job, &grant.abandoned, answer.unclosed);
                 tell(reply, Ok(run_id));
-                self.granted(job, grant.lease, running, granted, heard).await;
+                self.granted(job, grant.lease, running, granted).await;
             }
             Acquisition::Held(by) => {
                 let error = RunNowError::Held { run_id: by.run_id, node: by.node };

@@ -24,7 +24,7 @@ pub(crate) struct Moment {
     pub(crate) watching_since: i64,
 }
 
-/// The tick to ask for.
+/// What was picked: a tick, and what comes after it.
 #[derive(Debug)]
 pub(crate) struct Picked {
     pub(crate) tick: Tick,

@@ -1,6 +1,7 @@
 //! Records on their way to a store that may be away.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::select;
@@ -18,6 +19,19 @@ const CAPACITY: usize = 10_000;
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     queues: Mutex<Queues>,
+    /// How many are sent with the ends of runs that were granted and never began: nothing else
+    /// tells of those.
+    with_ends: Arc<AtomicUsize>,
+}
+
+/// Counts a record that is sent with a run's end, until that is done.
+#[derive(Debug)]
+pub(crate) struct WithEnd(Arc<AtomicUsize>);
+
+impl Drop for WithEnd {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -37,6 +51,17 @@ impl Outbox {
     /// How many wait.
     pub(crate) fn len(&self) -> usize {
         self.queues().ages.len()
+    }
+
+    /// A record is sent with the end of a run that never began.
+    pub(crate) fn with_end(&self) -> WithEnd {
+        self.with_ends.fetch_add(1, Ordering::Relaxed);
+        WithEnd(Arc::clone(&self.with_ends))
+    }
+
+    /// How many are not known to be stored, beside those of runs that go on.
+    pub(crate) fn unsaved(&self) -> usize {
+        self.len() + self.with_ends.load(Ordering::Relaxed)
     }
 
     /// How many were dropped since the start.

@@ -229,6 +229,8 @@ impl Core {
         if entry.waits_for_the_same(before, reading.basis) {
             return;
         }
+        // Not to be taken before it is queued again.
+        table.take_out(registration);
         drop(table);
         self.settle(registration, job, cursor, reading.basis);
     }

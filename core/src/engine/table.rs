@@ -195,6 +195,14 @@ impl Table {
         next.is_some_and(|(_, place)| self.plan.insert(place, slot))
     }
 
+    /// Takes a job out of the queue.
+    pub(crate) fn take_out(&mut self, registration: Registration) {
+        let next = self.entry(registration).and_then(|entry| entry.next.take());
+        if let Some((_, place)) = next {
+            self.plan.remove(place, registration.slot);
+        }
+    }
+
     /// Takes the next tick that is due. Its job is not due again until it is queued.
     pub(crate) fn take_due(&mut self, clocks: Clocks) -> Option<Due> {
         loop {
@@ -293,5 +301,36 @@ impl Entry {
         self.asking = Some(tick);
         self.parked = !self.looked && matches!(job.misfire, Misfire::All { .. });
         self.parked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Job;
+
+    #[test]
+    fn a_look_moves_no_job_whose_next_tick_stays_the_same() {
+        let mut table = Table::default();
+        let job = Job::new("j").cron("* * * * *").unwrap().run(|_| async {});
+        let job = Arc::new(Definition::check(job).unwrap());
+        let ms = |ms| Timestamp::from_millisecond(ms).unwrap();
+        let registration = table.insert(job, ms(5), Instant::now()).unwrap();
+        let same = |table: &mut Table, before, cursor, basis| {
+            let entry = table.entry(registration).unwrap();
+            entry.cursor = cursor;
+            entry.waits_for_the_same(before, basis)
+        };
+        assert!(!same(&mut table, ms(5), ms(5), Basis::Wall), "it waits for nothing yet");
+        let next = Occurrence::from_millisecond(60_000).unwrap();
+        table.queue(registration, Some((next, (Basis::Wall, 60_000))));
+        let within = ms(5) + std::time::Duration::from_nanos(999_999);
+        assert!(same(&mut table, ms(5), within, Basis::Wall));
+        assert!(!same(&mut table, ms(5), ms(6), Basis::Wall));
+        assert!(!same(&mut table, ms(5), ms(5), Basis::Server));
+        assert!(!same(&mut table, ms(60_000), ms(60_000), Basis::Wall), "that tick is over");
+        table.take_out(registration);
+        assert!(!same(&mut table, ms(5), ms(5), Basis::Wall));
+        assert!(table.take_due(Clocks { wall: 99_999, server: None }).is_none());
     }
 }

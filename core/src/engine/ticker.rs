@@ -85,6 +85,10 @@ pub(crate) async fn run(core: Arc<Core>) {
             None => NAP,
         };
         planned = reading.at + nap;
+        if taken > 0 {
+            // What was done since then is no sleep, either.
+            planned = planned.max(Instant::now());
+        }
         select! {
             biased;
             () = core.stopping.cancelled() => break,
@@ -106,15 +110,15 @@ fn start(core: &Arc<Core>, moments: &Moments, due: Due) {
     };
     match misfire::pick(&due.job, due.cursor, due.next, moment) {
         Ok(Picked { tick, successor }) => {
-            let successor = successor.unwrap_or_else(|fault| {
-                core.schedule_faulted(&due.job, &fault);
-                None
-            });
             let parked = match core.table().entry(due.registration) {
                 Some(entry) => entry.asks(&due.job, tick.occurrence),
                 None => true,
             };
             if !parked {
+                let successor = successor.unwrap_or_else(|fault| {
+                    core.schedule_faulted(&due.job, &fault);
+                    None
+                });
                 core.spawn(core.clone().ask(due, tick, successor));
             }
         }

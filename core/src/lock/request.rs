@@ -33,7 +33,8 @@ pub enum IfHeld {
 ///
 /// A retry repeats it unchanged; or with [`Intent::Skip`] in place of [`Intent::Run`], when all that
 /// is wanted by then is to know what became of it: it hears of its grant, and where there was none,
-/// takes no lock any more.
+/// takes no lock any more. (One that heard `Held` is asked anew: with the skew by then, and
+/// perhaps another [`IfHeld`].)
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AcquireRequest {

@@ -60,7 +60,7 @@ pub(super) async fn shut_down(core: &Arc<Core>, deadline: Duration) -> ShutdownR
     let report = ShutdownReport {
         cancelled,
         still_running: core.live.all().into_iter().map(left).collect(),
-        unsaved_records: core.outbox.len(),
+        unsaved_records: core.outbox.unsaved(),
         dropped_records: core.outbox.dropped(),
     };
     tracing::info!(
@@ -95,7 +95,7 @@ async fn wait_for_the_rest(core: &Core, limit: Instant) {
             let live = core.live.all();
             !live.is_empty() && live.iter().all(|(_, run)| run.overdue)
         };
-        if only_overdue && core.outbox.len() == 0 {
+        if only_overdue && core.outbox.unsaved() == 0 {
             return;
         }
         select! {

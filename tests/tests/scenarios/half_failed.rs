@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use tidelock::{
-    AcquireRequest, BackendError, Combined, ErrorKind, Fingerprint, Holder, Job, JobId,
-    LockBackend, LockKey, NodeId, Occurrences, Record, RecordQuery, RecordStore, RunId, RunState,
-    Schedule,
+    AcquireRequest, BackendError, Clock, Combined, ErrorKind, EventKind, Fingerprint, Holder, Job,
+    JobId, LockBackend, LockKey, NodeId, Occurrences, Record, RecordQuery, RecordStore, RunId,
+    RunState, Schedule, Scheduler, SystemClock,
 };
 use tidelock_memory::MemoryBackend;
 use tidelock_tests::{Fault, Faults, NodeSpawner, Op};
@@ -84,6 +84,46 @@ async fn records_whose_store_panics_hold_up_no_run() {
     assert_eq!(diary.count("end"), 3);
     assert_eq!(lock(&fleet, "j").await.held, None);
     let _ = node.shutdown(secs(1)).await;
+}
+
+/// Records that are busy for ever: all that their task may do at a time, each time.
+#[derive(Debug)]
+struct BusyRecords;
+
+#[async_trait]
+impl RecordStore for BusyRecords {
+    async fn save(&self, _: &Record) -> Result<(), BackendError> {
+        loop {
+            tokio::task::consume_budget().await;
+        }
+    }
+    async fn list(&self, _: &RecordQuery) -> Result<Vec<Record>, BackendError> {
+        Ok(Vec::new())
+    }
+}
+
+/// In real time: mocked time does not move while anybody is busy.
+#[tokio::test]
+async fn a_store_that_is_busy_for_ever_is_not_waited_for_longer_than_any_other() {
+    let now = Timestamp::from_millisecond(SystemClock.now().as_millisecond() + 100).unwrap();
+    let node = Scheduler::combined(MemoryBackend::new(), BusyRecords);
+    let node = node.job(Job::new("j").once(now).run(|_| async {})).unwrap().start().await.unwrap();
+    let mut events = node.events();
+    let given_up = async {
+        let mut kinds = Vec::new();
+        while let Some(event) = events.next().await {
+            if let EventKind::BackendFailed { operation: "save", kind, .. } = event.kind {
+                kinds.push(kind);
+            }
+            // With the grant, with the end, and by itself.
+            if kinds.len() == 3 {
+                break;
+            }
+        }
+        kinds
+    };
+    let given_up = tokio::time::timeout(secs(10), given_up).await;
+    assert_eq!(given_up, Ok(vec![ErrorKind::Timeout; 3]));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,7 @@
 //! The record store is away while the locks work.
 
+use std::time::Duration;
+
 use tidelock::{
     Combined, ErrorKind, EventKind, Job, JobId, NodeId, Record, RecordStore, RunId, RunState,
     Scheduler,
@@ -138,4 +140,21 @@ async fn a_history_is_shown_while_nothing_can_be_closed() {
     assert_eq!(node.history("j", 10).await.unwrap()[0].state, RunState::Abandoned);
     store.always(Op::List, Fault::Fail(ErrorKind::Unavailable));
     assert!(node.history("j", 10).await.is_err(), "there is nothing to show");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_counts_the_record_of_a_run_that_was_granted_too_late_to_begin() {
+    let (fleet, diary) = (Fleet::new(), Diary::default());
+    let locks = Faults::new(fleet.backend.clone());
+    locks.next(Op::Acquire, Fault::DelayReply(ms(300)));
+    let backend = Combined::new(locks.clone(), MemoryBackend::new());
+    let node = fleet.node_over(backend, fleet.clock.clone(), "a");
+    let job = job("j", "* * * * *", secs(1), &diary);
+    let node = node.job(job).unwrap().start().await.unwrap();
+    until(&fleet, "2026-01-01T12:00:00.1Z").await;
+    // The lock cannot be given up: the record, which goes with that, has not been tried yet.
+    locks.always(Op::Release, Fault::LoseRequest);
+    let report = node.shutdown(Duration::ZERO).await;
+    assert_eq!((report.cancelled, report.still_running.len(), report.unsaved_records), (0, 0, 1));
+    assert_eq!(diary.count("start"), 0);
 }

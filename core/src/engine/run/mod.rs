@@ -58,19 +58,20 @@ struct Run {
 }
 
 impl Core {
-    /// Runs what was granted, unless the grant comes too late. Until then nothing of it is done
-    /// but that, in the latter case, its end is waited for.
+    /// Runs what was granted, unless the grant comes too late. The future does it all; only that a
+    /// grant which is refused is not yet released is known at once, before the job's next tick is
+    /// queued.
     pub(crate) fn granted(
         self: &Arc<Self>,
         job: Arc<Definition>,
         lease: Lease,
         mut record: Record,
         granted: Granted,
-        heard: Instant,
     ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         record.token = Some(lease.token);
         let life = Life::new(job.ttl, granted.sent, granted.sent_wall);
-        let refused = if heard >= life.drop_at() {
+        let begun = Instant::now();
+        let refused = if begun >= life.drop_at() {
             Some((RunState::LockLost, "the grant was heard of past its deadline"))
         } else if self.closing.is_cancelled() {
             Some((RunState::Cancelled, "granted during a shutdown, after its deadline"))
@@ -85,15 +86,15 @@ impl Core {
         if let Some((state, why)) = refused {
             let ending = self.endings.begin(&job.id);
             let done = ended(record, state, self.clock.now()).with_error(why);
-            let core = self.clone();
+            let (core, unsaved) = (self.clone(), self.outbox.with_end());
             return Box::pin(async move {
                 core.conclude(&job, &lease, done).await;
-                drop(ending);
+                drop((ending, unsaved));
             });
         }
         let cancellation = Cancellation::default();
         let Granted { sent, place, .. } = granted;
-        let (core, begun, watched_from) = (self.clone(), heard, heard);
+        let (core, watched_from) = (self.clone(), begun);
         let mut run =
             Run { core, job, lease, record, sent, begun, watched_from, life, cancellation };
         run.watched_from = run.watched_from();
@@ -199,6 +200,7 @@ impl Run {
         }
 
         if !self.life.is_closed() {
+            // Made where it is used, so that it is not kept beside.
             let done = || {
                 let done = self.done(verdict, ended, context.take_note(), at);
                 tracing::info!(parent: &span, state = %done.state, error = done.error(), "run ended");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::select;
+use tokio::task::unconstrained;
 use tokio::time::{Instant, sleep_until};
 
 use super::{Run, ended};
@@ -76,7 +77,8 @@ impl Watchdog {
                 result = answer(asking) => self.settled(result),
                 () = run.life.renew_now.notified(), if idle => self.ask(),
                 _ = run.cancellation.cancelled(), if !told => {}
-                () = sleep_until(wake) => {}
+                // Whatever a call uses up of what a task may do at a time.
+                () = unconstrained(sleep_until(wake)) => {}
             }
         }
     }
