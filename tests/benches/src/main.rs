@@ -7,7 +7,7 @@
 //! cargo run --release -p tidelock-benches -- soak [--minutes 30]
 //! ```
 
-#![allow(clippy::print_stdout, reason = "what it prints is what it is for")]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "what it prints is what it is for")]
 
 mod bench;
 mod child;
@@ -21,6 +21,8 @@ mod redis;
 mod schedule;
 mod soak;
 mod table;
+
+use std::process::ExitCode;
 
 use bench::Bench;
 
@@ -44,29 +46,46 @@ const ALL: &[Bench] = &[
     etcd::HISTORY,
 ];
 
-fn main() {
+fn main() -> ExitCode {
     let asked: Vec<String> = std::env::args().skip(1).collect();
     if let Some((word, words)) = asked.split_first()
         && word == child::WORD
     {
-        return as_child(words);
+        as_child(words);
+        return ExitCode::SUCCESS;
     }
     if let Some((word, words)) = asked.split_first()
         && word == soak::WORD
     {
-        return soak::run(words);
+        return match soak::minutes(words) {
+            Ok(minutes) => {
+                soak::run(minutes);
+                ExitCode::SUCCESS
+            }
+            Err(text) => {
+                eprintln!("{text}");
+                ExitCode::from(2)
+            }
+        };
     }
-    if asked.iter().any(|word| word == "--list") {
+    if asked.iter().any(|word| ["--list", "--help", "-h"].contains(&word.as_str())) {
         for bench in ALL {
             println!("{:24} {}", bench.name, bench.about);
         }
-        return;
+        println!("{:24} {}", soak::WORD, soak::ABOUT);
+        return ExitCode::SUCCESS;
+    }
+    let is_none = |word: &&String| !ALL.iter().any(|bench| bench.name.starts_with(word.as_str()));
+    if let Some(word) = asked.iter().find(is_none) {
+        eprintln!("{word}: no benchmark's name begins so; --list tells which there are");
+        return ExitCode::from(2);
     }
     for bench in ALL.iter().filter(|bench| bench.is_asked(&asked)) {
         println!("\n## {}: {}\n", bench.name, bench.about);
         (bench.run)();
     }
     goal::summary();
+    ExitCode::SUCCESS
 }
 
 /// Measures one contender and prints its figures: the first word is the benchmark's name.

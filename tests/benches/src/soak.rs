@@ -24,6 +24,8 @@ use crate::table::{Table, show};
 /// The word that asks for it.
 pub(crate) const WORD: &str = "soak";
 
+pub(crate) const ABOUT: &str = "200 jobs a second on Redis for half an hour (not among the others)";
+
 /// Jobs at any time, each due once a second.
 const JOBS: usize = 200;
 /// How many of them are replaced by others each second.
@@ -41,13 +43,22 @@ struct Sample {
     server: f64,
 }
 
-/// Runs for so many minutes, told as `--minutes N`.
-pub(crate) fn run(words: &[String]) {
-    let minutes = words.iter().skip_while(|word| *word != "--minutes").nth(1);
-    let minutes: u64 = minutes.and_then(|word| word.parse().ok()).unwrap_or(30);
+/// How many minutes, told as `--minutes N`.
+pub(crate) fn minutes(words: &[String]) -> Result<u64, String> {
+    match words {
+        [] => Ok(30),
+        [option, minutes] if option == "--minutes" => {
+            let read = minutes.parse().ok().filter(|minutes| (2..=10_000).contains(minutes));
+            read.ok_or(format!("--minutes {minutes}: expected a number from 2 to 10000"))
+        }
+        _ => Err(format!("{}: expected nothing more, or --minutes N", words.join(" "))),
+    }
+}
+
+pub(crate) fn run(minutes: u64) {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let samples = runtime.expect("a runtime").block_on(soak(minutes.max(2) * 60));
+    let samples = runtime.expect("a runtime").block_on(soak(minutes * 60));
     tell(&samples);
 }
 

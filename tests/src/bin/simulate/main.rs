@@ -5,14 +5,18 @@
 //! cargo run --release -p tidelock-tests --bin simulate -- --seed 4711 --seeds 1 --nodes 5
 //! ```
 
-#![expect(clippy::print_stdout, reason = "this is a program, and that is where it tells")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is a program, and that is where it tells"
+)]
 
 mod options;
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use options::Options;
+use options::{Options, USAGE};
 use tidelock_tests::simulation::{Failure, Plan, draw, judge, play, shrink, sweep};
 use tokio::time::Instant;
 
@@ -24,9 +28,13 @@ const STEP: u64 = 1_000;
 
 fn main() -> ExitCode {
     let options = match Options::read(std::env::args().skip(1)) {
-        Ok(options) => options,
+        Ok(Some(options)) => options,
+        Ok(None) => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
         Err(text) => {
-            println!("{text}");
+            eprintln!("{text}\n\n{USAGE}");
             return ExitCode::from(2);
         }
     };
@@ -37,7 +45,7 @@ fn main() -> ExitCode {
     }
     let (begun, done) = (Instant::now(), AtomicU64::new(0));
     let rate = |done: u64| done as f64 * 60.0 / begun.elapsed().as_secs_f64().max(1e-9);
-    let Options { seed, seeds, size, threads, most, .. } = options;
+    let &Options { seed, seeds, size, threads, most, .. } = &options;
     println!("seeds from {seed}, {seeds} of them, {size:?}, {threads} threads");
     let played = |failure: &Failure| {
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -54,7 +62,11 @@ fn main() -> ExitCode {
     let Some(first) = failures.first() else {
         return ExitCode::SUCCESS;
     };
-    println!("\nseed {}: looking for the shortest reproduction", first.seed);
+    let again = format!("simulate --seed {} --show{}", first.seed, options.size_text);
+    println!("\nplayed again by: {again}\n");
+    if options.shrink {
+        println!("the shortest reproduction that was found:");
+    }
     let plan =
         if options.shrink { shrink(&draw(first.seed, size)) } else { draw(first.seed, size) };
     tell(&plan, AROUND);
