@@ -33,6 +33,7 @@ struct Turn<'a> {
 impl Core {
     /// Asks for a tick, and runs it if it is granted. (Small, as all that is due at once is there at
     /// once: what is seldom waited for is on the heap.)
+    #[expect(clippy::manual_async_fn, reason = "an `async fn` would hold what it is given twice")]
     pub(crate) fn ask(
         self: Arc<Self>,
         due: Due,

@@ -1,6 +1,6 @@
 //! The log of a simulated run, written by all its parts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -21,7 +21,7 @@ struct Inner {
     /// The names that the nodes bear: two may have one.
     nodes: Vec<String>,
     /// Which node asked for a run.
-    askers: BTreeMap<RunId, Life>,
+    askers: HashMap<RunId, Life>,
     jobs: Vec<String>,
     job_of: BTreeMap<String, usize>,
     /// The fingerprint of each job's other schedule.
@@ -71,7 +71,7 @@ impl Log {
             events: Vec::with_capacity(if terse { 64 } else { 8_192 }),
             lives: Vec::new(),
             nodes: Vec::new(),
-            askers: BTreeMap::new(),
+            askers: HashMap::new(),
             jobs: jobs.to_vec(),
             job_of,
             edited: vec![None; jobs.len()],

@@ -190,7 +190,9 @@ impl Future for Runner {
         let Some(slot) = node.slots.get_mut(&self.number) else {
             return Poll::Ready(());
         };
-        slot.waker = Some(cx.waker().clone());
+        if !slot.waker.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
+            slot.waker = Some(cx.waker().clone());
+        }
         if frozen {
             return Poll::Pending;
         }
