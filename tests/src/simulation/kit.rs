@@ -3,15 +3,20 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use tidelock::{Job, Scheduler};
-use tidelock_memory::MemoryBackend;
+use tidelock::Job;
+use tokio::runtime::Handle;
 
 use super::disturbance::{Disturbance, Planned};
+use super::due::Due;
 use super::log::Log;
 use super::outcome::Outcome;
 use super::plan::{NodePlan, Plan, StorePlan};
 use super::play::in_paused_time;
 use super::stage::Stage;
+use super::wrong_use::{check_node, check_nodes, check_times};
+
+/// A thousand years.
+const FOR_EVER: u64 = 1_000 * 366 * 86_400_000;
 
 /// A fleet of nodes that run a user's jobs in simulated time: a year passes in seconds.
 ///
@@ -20,7 +25,23 @@ use super::stage::Stage;
 /// stands still or jumps. The same simulation gives the same outcome each time.
 ///
 /// Nodes are counted from 0. Moments are counted from the start. What is cut off, frozen or away
-/// at the end is healed, then all nodes are shut down and their runs have two minutes to end.
+/// at the end is healed, then all nodes are shut down. Runs under way have two minutes to end, and are
+/// then cancelled, which [`assert_all_succeeded`](Outcome::assert_all_succeeded) finds: mind that a
+/// round number of days from midnight ends exactly on a tick of a job that is due at midnight.
+///
+/// [`run_for`](Self::run_for) has a runtime of its own and belongs in a plain `#[test]`, not in a
+/// `#[tokio::test]`. In a debug build months pass in seconds where dependencies are optimised, by
+/// this in the `Cargo.toml` of your workspace:
+///
+/// ```toml
+/// [profile.dev.package."*"]
+/// opt-level = 2
+/// ```
+///
+/// # Panics
+///
+/// What makes no sense is refused at once, or else by `run_for`: a node that is not there, a
+/// disturbance that begins after the end.
 ///
 /// # Examples
 ///
@@ -78,9 +99,16 @@ impl Simulation {
         Self { jobs: jobs.into_iter().collect(), plan }.nodes(3)
     }
 
-    /// With that many nodes. What was said of nodes before is forgotten.
+    /// With that many nodes. What was said of them before stays.
+    ///
+    /// # Panics
+    ///
+    /// When it is none, or when something was said of a node that is not there any more.
+    #[track_caller]
     pub fn nodes(mut self, count: usize) -> Self {
-        self.plan.nodes = vec![NodePlan::default(); count];
+        check_nodes(&self.plan, count);
+        let network = self.plan.nodes.first().map(|node| node.network).unwrap_or_default();
+        self.plan.nodes.resize(count, NodePlan { network, ..NodePlan::default() });
         self
     }
 
@@ -101,18 +129,21 @@ impl Simulation {
     /// # Panics
     ///
     /// Here and below: when there is no such node.
+    #[track_caller]
     pub fn skew(mut self, node: usize, ahead: SignedDuration) -> Self {
-        self.plan.nodes[node].offset_ms = i64::try_from(ahead.as_millis()).unwrap_or(i64::MAX);
+        self.node(node).offset_ms = i64::try_from(ahead.as_millis()).unwrap_or(i64::MAX);
         self
     }
 
     /// The clock of a node is too fast by that many millionths (too slow, if negative).
+    #[track_caller]
     pub fn drift(mut self, node: usize, ppm: i64) -> Self {
-        self.plan.nodes[node].drift_ppm = ppm;
+        self.node(node).drift_ppm = ppm;
         self
     }
 
     /// The clock of a node is set forward by that much (back, if negative).
+    #[track_caller]
     pub fn step(self, node: usize, at: Duration, by: SignedDuration) -> Self {
         let by_ms = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
         self.disturbed(node, at, Disturbance::Step { node, by_ms })
@@ -136,6 +167,7 @@ impl Simulation {
     }
 
     /// A node is cut off from the backend: its calls hang.
+    #[track_caller]
     pub fn partition(self, node: usize, at: Duration, lasts: Duration) -> Self {
         self.disturbed(node, at, Disturbance::Cut { node, for_ms: ms(lasts), silent: true })
     }
@@ -148,6 +180,7 @@ impl Simulation {
     }
 
     /// The store takes no records of a node's, while its locks work.
+    #[track_caller]
     pub fn records_away(self, node: usize, at: Duration, lasts: Duration) -> Self {
         let what = Disturbance::RecordsAway { node, for_ms: ms(lasts), silent: false };
         self.disturbed(node, at, what)
@@ -166,22 +199,27 @@ impl Simulation {
     }
 
     /// A node bears the name of another one, as when both were set up from one text.
+    #[track_caller]
     pub fn same_name(mut self, node: usize, other: usize) -> Self {
-        self.plan.nodes[node].namesake = Some(other);
+        check_node(other, self.plan.nodes.len(), "");
+        self.node(node).namesake = Some(other);
         self
     }
 
     /// A node stands still, as a suspended machine does.
+    #[track_caller]
     pub fn freeze(self, node: usize, at: Duration, lasts: Duration) -> Self {
         self.disturbed(node, at, Disturbance::Freeze { node, for_ms: ms(lasts) })
     }
 
     /// A node dies at once, and is started again after a while.
+    #[track_caller]
     pub fn kill(self, node: usize, at: Duration, back_after: Duration) -> Self {
         self.disturbed(node, at, Disturbance::Kill { node, away_ms: ms(back_after) })
     }
 
     /// A node is shut down, its runs with so long to end, and another one started in its place.
+    #[track_caller]
     pub fn deploy(self, node: usize, at: Duration, deadline: Duration) -> Self {
         let what = Disturbance::Stop { node, deadline_ms: ms(deadline), away_ms: 1_000 };
         self.disturbed(node, at, what)
@@ -197,35 +235,43 @@ impl Simulation {
     ///
     /// # Panics
     ///
-    /// When a job cannot be registered, or when called within a tokio runtime.
+    /// When a job cannot be registered, when a disturbance begins after the end, or when called
+    /// within a tokio runtime.
     #[must_use = "an outcome is to be looked at"]
+    #[track_caller]
     pub fn run_for(mut self, duration: Duration) -> Outcome {
         (self.plan.heal_at, self.plan.end_at) = (ms(duration), ms(duration));
+        check_times(&self.plan);
+        let within = Handle::try_current().is_ok();
+        assert!(!within, "run_for has a runtime of its own: call it in a plain #[test]");
+        let Self { jobs, plan } = &self;
+        let due = match in_paused_time(Due::of_all(jobs, plan)) {
+            Ok(due) => due,
+            Err(error) => panic!("the jobs cannot be simulated: {error}"),
+        };
+        let ids: Vec<String> = due.iter().map(|due| due.id.clone()).collect();
         let trace = in_paused_time(async {
-            let ids = self.ids().await;
             let log = Log::new(&ids, true);
-            Stage::new(&self.plan, &self.jobs, &ids, log).listening().play().await
+            Stage::new(plan, jobs, &ids, log).listening().play().await
         });
-        Outcome::new(trace)
+        Outcome::new(trace, due, plan)
     }
 
-    /// The ids of the jobs, as a scheduler has them.
-    async fn ids(&self) -> Vec<String> {
-        let mut builder = Scheduler::builder(MemoryBackend::new()).seed(0);
-        for job in &self.jobs {
-            builder = builder.job(job.clone()).expect("jobs that can be registered");
-        }
-        let scheduler = builder.start().await.expect("jobs that can be started");
-        scheduler.jobs().into_iter().map(|job| job.id.to_string()).collect()
+    #[track_caller]
+    fn node(&mut self, node: usize) -> &mut NodePlan {
+        check_node(node, self.plan.nodes.len(), "");
+        &mut self.plan.nodes[node]
     }
 
+    #[track_caller]
     fn disturbed(mut self, node: usize, at: Duration, what: Disturbance) -> Self {
-        assert!(node < self.plan.nodes.len(), "there is no node {node}");
+        check_node(node, self.plan.nodes.len(), "");
         self.plan.disturbances.push(Planned { at: ms(at), what });
         self
     }
 }
 
+/// In milliseconds, and no more than can be added to any moment of use.
 fn ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+    u64::try_from(duration.as_millis()).map_or(FOR_EVER, |ms| ms.min(FOR_EVER))
 }

@@ -1,5 +1,8 @@
 //! A user's own jobs on a simulated fleet.
 
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -9,6 +12,34 @@ use tokio::time::sleep;
 
 const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(86_400);
+
+type Place = (String, u32);
+
+thread_local! {
+    static FAILURE: RefCell<Option<(String, Place)>> = const { RefCell::new(None) };
+}
+
+/// What something fails with, and where that is said to be.
+pub(crate) fn failure(fails: impl FnOnce()) -> (String, Place) {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |info| {
+            let (payload, text) = (info.payload(), |text: &&str| (*text).to_owned());
+            let owned = payload.downcast_ref::<String>().cloned();
+            let text = owned.or(payload.downcast_ref().map(text)).unwrap_or_default();
+            let at = info.location().map(|it| (it.file().to_owned(), it.line()));
+            FAILURE.set(Some((text, at.unwrap_or_default())));
+            before(info);
+        }));
+    });
+    catch_unwind(AssertUnwindSafe(fails)).expect_err("it should fail");
+    FAILURE.take().expect("the hook was called")
+}
+
+pub(crate) fn failure_of(fails: impl FnOnce()) -> String {
+    failure(fails).0
+}
 
 fn nightly() -> Job {
     let job = Job::new("nightly").cron("30 2 * * *").unwrap().time_zone("Europe/Berlin").unwrap();

@@ -6,5 +6,7 @@ mod determinism;
 mod doctored;
 mod drawn;
 mod kit;
+mod kit_lost;
+mod kit_wrong_use;
 mod rehearsals;
 mod seeds;
