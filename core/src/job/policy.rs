@@ -4,6 +4,9 @@
 ///
 /// It never depends on how many there are. Ticks older than those that are run are recorded as
 /// missed.
+///
+/// A job of which no tick was ever taken begins when a node registers it: it has missed nothing of
+/// what was before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Misfire {
