@@ -11,7 +11,7 @@ use tidelock::BackendError;
 use crate::EtcdBackend;
 use crate::clock::ServerClock;
 use crate::connection::{Timeouts, Wire};
-use crate::error::misconfigured;
+use crate::error::{hung_up, misconfigured};
 use crate::history::Sweeps;
 use crate::keys::Namespace;
 use crate::leases::Leases;
@@ -130,7 +130,16 @@ impl EtcdBackendBuilder {
     /// cluster is set up in a way that cannot work.
     pub async fn connect(self, endpoints: &str) -> Result<EtcdBackend, BackendError> {
         let backend = self.connect_lazy(endpoints)?;
-        let looked = async { backend.preflight().await?.check() }.await;
+        let look = async || backend.preflight().await?.check();
+        let mut looked = look().await;
+        // A server that wants another certificate says so behind the handshake and hangs up: what
+        // it said may be lost with the connection, and it says it again.
+        for _ in 0..2 {
+            if !looked.as_ref().is_err_and(hung_up) {
+                break;
+            }
+            looked = look().await;
+        }
         match looked {
             Ok(()) => Ok(backend),
             Err(error) => Err(error.within("connect", endpoints)),

@@ -207,6 +207,26 @@ fn reach_of_a_stranger(error: &(dyn Error + 'static)) -> Reach {
     if never_sent(error) { Reach::NotSent } else { Reach::Refused }
 }
 
+/// Whether the other end closed the connection in the middle of it.
+pub(crate) fn hung_up(error: &BackendError) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    let mut next: Option<&(dyn Error + 'static)> = error.cause().map(|cause| cause as _);
+    while let Some(error) = next {
+        let io = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        if let Some(BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof) = io {
+            return true;
+        }
+        // The driver's own error does not tell its cause.
+        next = match error.downcast_ref() {
+            Some(Driver::GRpcStatus(status)) => status.source(),
+            Some(Driver::TransportError(error)) => error.source(),
+            Some(Driver::IoError(error)) => Some(error),
+            _ => error.source(),
+        };
+    }
+    false
+}
+
 /// An error of the driver as one of this backend.
 pub(crate) fn failed(operation: &'static str, error: Driver) -> Failure {
     let (kind, reach) = classify(&error);
@@ -276,6 +296,16 @@ mod tests {
         assert_eq!(of_status(&status).1, Reach::Refused);
         status.set_source(std::sync::Arc::new(Odd("too much on this connection")));
         assert_eq!(of_status(&status), (ErrorKind::Unavailable, Reach::Unknown));
+    }
+
+    #[test]
+    fn a_connection_that_was_closed_is_known_by_its_cause() {
+        let closed = |kind: std::io::ErrorKind| {
+            let error = BackendError::new(ErrorKind::Unavailable, BACKEND, "connect");
+            hung_up(&error.with_source(Driver::IoError(kind.into())))
+        };
+        assert!(closed(std::io::ErrorKind::BrokenPipe));
+        assert!(!closed(std::io::ErrorKind::ConnectionRefused));
     }
 
     #[test]

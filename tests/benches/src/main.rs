@@ -19,6 +19,7 @@ mod load;
 mod measure;
 mod redis;
 mod schedule;
+mod simulated;
 mod soak;
 mod table;
 
@@ -36,6 +37,7 @@ const ALL: &[Bench] = &[
     engine::BURST,
     engine::SPREAD,
     engine::YEAR,
+    simulated::BENCH,
     fleet::KNOWING,
     fleet::SKEWED,
     redis::WHOLE_RUN,
