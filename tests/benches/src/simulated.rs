@@ -56,7 +56,6 @@ fn seed_us(first: u64) -> f64 {
 }
 
 /// What a sleep in tokio's paused time takes, in nanoseconds.
-#[expect(clippy::disallowed_methods, reason = "the floor has no seam for its tasks")]
 fn sleep_ns() -> f64 {
     let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
     let sleeping = async {
