@@ -1,6 +1,6 @@
 //! Asking again: the first answer once more, whatever became of it.
 
-use tidelock::{Acquisition, BackendError, Grant, MarkPoint, Occurrence, Untold};
+use tidelock::{Acquisition, BackendError, Grant, MarkPoint, Occurrence, Renewal, Untold};
 
 use crate::acquire::{Ask, Told};
 use crate::error::Reach;
@@ -60,8 +60,16 @@ impl Ask<'_> {
             });
         if lock.lease != 0 {
             leases.lend(&request.holder, Lent { lease, token: lock.token, previous });
-            if !self.keep_alive(lease).await? {
-                return Ok(Acquisition::Expired(state::lease(request, lock.token)));
+            let in_hand = state::lease(request, lock.token);
+            let kept = if lease.asked == asked {
+                self.keep_alive(lease).await?
+            } else {
+                // It was renewed with another life since.
+                let renewal = self.backend.renew_lock(&in_hand, request.ttl).await?;
+                renewal == Renewal::Renewed
+            };
+            if !kept {
+                return Ok(Acquisition::Expired(in_hand));
             }
         }
         let others = state.open.iter().filter(|run| run.run_id != lock.run_id);

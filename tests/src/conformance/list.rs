@@ -38,6 +38,7 @@ macro_rules! each_conformance_case {
         $crate::conformance_cases! { $($what)+ :
             lock_00_every_answer_carries_the_backends_clock_or_none_does,
             lock_01_same_holder_is_granted_again_with_the_same_token_and_a_fresh_ttl,
+            lock_01_a_retry_sets_the_life_that_it_asks_for,
             lock_01_a_retry_that_would_skip_by_now_hears_of_its_grant,
             lock_01_same_holder_is_told_the_same_mark_as_it_was,
             lock_01_a_manual_run_is_granted_again_to_its_holder,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tidelock::{Acquisition, Moved, Occurrence, OpenRun, Release};
+use tidelock::{Acquisition, Moved, Occurrence, OpenRun, Release, Renewal};
 use tokio::task::JoinSet;
 
 use crate::conformance::Suite;
@@ -47,6 +47,17 @@ pub async fn lock_01_same_holder_is_granted_again_with_the_same_token_and_a_fres
     assert_eq!(held.holder, request.holder);
     let other = bench.begin(&bench.ask("b", 1)).await;
     assert!(matches!(other, Acquisition::Held(_)), "{other:?}");
+}
+
+/// A repeated request sets the TTL that it names, also where the lock was renewed with another one.
+pub async fn lock_01_a_retry_sets_the_life_that_it_asks_for(suite: Suite) {
+    let bench = suite.fresh().await;
+    let request = bench.ask_briefly("a", 0);
+    let first = bench.granted(&request).await;
+    assert_eq!(bench.renew(&first.lease).await, Renewal::Renewed);
+    assert_eq!(bench.granted(&request).await.lease, first.lease);
+    suite.expire().await;
+    assert_eq!(bench.state().await.held, None);
 }
 
 /// A repeated request is told the mark that its first answer told, not its own.
