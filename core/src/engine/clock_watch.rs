@@ -148,8 +148,9 @@ impl Watch {
             _ => wall,
         };
         // A node that was up all the time may come to such a tick only now: that far its clock may
-        // be behind.
+        // be behind, and this node's ahead of the time, where nobody tells that.
         let apart = i64::try_from(core.max_ahead.as_millis()).unwrap_or(i64::MAX);
+        let apart = if since_by_server.is_some() { apart } else { apart.saturating_mul(2) };
         let with_allowance = |moment: Moment| Moment {
             watching_since: moment.watching_since.saturating_sub(apart),
             ..moment

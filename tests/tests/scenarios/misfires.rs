@@ -1,7 +1,8 @@
 //! Ticks that fell due while no node was up, and what each policy makes of them.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tidelock::{Clock, Job, JobBuilder, Misfire, RunState, Scheduler, SkipReason, SystemClock};
+use tidelock_tests::simulation::Simulation;
 
 use crate::fleet::{Fleet, at, in_state, ms, secs};
 use crate::ledger::{begin, each_told_once, end, ran, records, ticks, until};
@@ -192,4 +193,16 @@ async fn many_ticks_of_one_instant_that_wait_for_each_others_code_are_not_missed
         let record = node.history(&id, 1).await.unwrap().remove(0);
         assert_eq!(record.state, RunState::Succeeded, "{id}");
     }
+}
+
+/// The backend tells no clock: the sleeper cannot know that its own is ahead.
+#[test]
+fn a_node_that_wakes_with_its_clock_ahead_skips_nothing_that_is_due_just_now() {
+    let job = Job::new("j").cron("*/4 * * * * *").unwrap().misfire(Misfire::Skip);
+    let fleet = Simulation::new([job.run(|_| async {})]).nodes(2).without_backend_clock();
+    let fleet = fleet.skew(0, SignedDuration::from_millis(-200));
+    let fleet = fleet.skew(1, SignedDuration::from_millis(900));
+    // It wakes 150 ms after a tick, before the other one comes to it.
+    let outcome = fleet.freeze(1, secs(50), ms(10_150)).run_for(secs(120));
+    outcome.assert_every_tick_ran().assert_once_per_tick();
 }
