@@ -131,7 +131,8 @@ fn watch(
             Some(moved)
                 if matches!(moved.consumed, Some((SkipReason::Misfire, _)))
                     && !(backlog && story.is_held(job, due.saturating_sub(slack), moved.at))
-                    && !waits_unclocked(story, job, due, latest) =>
+                    && !waits_unclocked(story, job, due, latest)
+                    && !is_late_there(story, moved, due + splay) =>
             {
                 Some("it was skipped as missed")
             }
@@ -190,6 +191,16 @@ fn is_early(story: &Story<'_>, moved: &Move) -> bool {
     let skips = matches!(moved.consumed, Some((SkipReason::Misfire, _)));
     let begins = skips && moved.at < life.up + 2_000_000;
     !story.plan.store.clock && (early || begins || !story.keeps_time(life.seat))
+}
+
+/// Without a clock at the backend, how late a tick is tells the clock of the node that takes it.
+fn is_late_there(story: &Story<'_>, moved: &Move, due: u64) -> bool {
+    let node = &story.plan.nodes[story.lives[moved.ask.life].seat];
+    let signed = |us: u64| i64::try_from(us).unwrap_or(i64::MAX);
+    let shown = signed(moved.at) + signed(moved.at) / 1_000_000 * node.drift_ppm;
+    let late = shown + node.offset_ms * 1_000 - signed(due);
+    let within = story.plan.jobs[moved.ask.job].start_within_ms;
+    !story.plan.store.clock && within.is_some_and(|ms| late > signed(ms * 1_000))
 }
 
 /// Without a clock at the backend, a node that finds the lock held waits before it asks again.
