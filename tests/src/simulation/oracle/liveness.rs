@@ -132,7 +132,7 @@ fn watch(
                 if matches!(moved.consumed, Some((SkipReason::Misfire, _)))
                     && !(backlog && story.is_held(job, due.saturating_sub(slack), moved.at))
                     && !waits_unclocked(story, job, due, latest)
-                    && !is_late_there(story, moved, due + splay) =>
+                    && is_in_time_there(story, moved, due + splay) =>
             {
                 Some("it was skipped as missed")
             }
@@ -193,14 +193,15 @@ fn is_early(story: &Story<'_>, moved: &Move) -> bool {
     !story.plan.store.clock && (early || begins || !story.keeps_time(life.seat))
 }
 
-/// Without a clock at the backend, how late a tick is tells the clock of the node that takes it.
-fn is_late_there(story: &Story<'_>, moved: &Move, due: u64) -> bool {
+/// Whether a tick was not too late. Without a clock at the backend, that is told by the clock of the
+/// node that takes it.
+fn is_in_time_there(story: &Story<'_>, moved: &Move, due: u64) -> bool {
     let node = &story.plan.nodes[story.lives[moved.ask.life].seat];
     let signed = |us: u64| i64::try_from(us).unwrap_or(i64::MAX);
     let shown = signed(moved.at) + signed(moved.at) / 1_000_000 * node.drift_ppm;
     let late = shown + node.offset_ms * 1_000 - signed(due);
     let within = story.plan.jobs[moved.ask.job].start_within_ms;
-    !story.plan.store.clock && within.is_some_and(|ms| late > signed(ms * 1_000))
+    story.plan.store.clock || within.is_none_or(|ms| late <= signed(ms * 1_000))
 }
 
 /// Without a clock at the backend, a node that finds the lock held waits before it asks again.
