@@ -13,7 +13,7 @@ use crate::calls::Repeat;
 use crate::config::Limits;
 use crate::error::{BACKEND, Odd};
 use crate::keys::{Keys, Part};
-use crate::records::{self, Left, Stored, count, left, shelf, some, store};
+use crate::records::{self, Stored, count, left, shelf, some, store};
 use crate::reply::{Entry, Reply};
 
 /// How often a record is written anew when another writer came between.
@@ -71,39 +71,34 @@ impl EtcdBackend {
     /// Stores a record by itself.
     pub(crate) async fn save_record(&self, record: &Record) -> Result<(), BackendError> {
         let keys = self.namespace.of(&record.job);
-        let part = shelf(record.state);
-        let saving = TxnOp::txn(store(&keys, record, self.now_ms(), None));
-        let txn = Txn::new().and_then([saving, count(&keys, part)]);
-        let mut reply = self.history_call("save", txn).await?;
-        let nested = reply.nested()?;
-        let count = reply.found()?.count;
-        if let Some(left) = left(nested)? {
-            self.resolve("save", &keys, record, left).await?;
-        }
-        self.tidy(&record.job, part, count).await;
-        Ok(())
+        let saving = store(&keys, record, self.now_ms(), None);
+        let mut reply = self.history_call("save", counted(saving, &keys, record)).await?;
+        self.conclude("save", record, &mut reply).await
     }
 
-    /// Stores a record over one that takes a closer look.
-    pub(crate) async fn resolve(
+    /// What is left to do about a record once its transaction and the count after it are answered:
+    /// it is stored over one that takes a closer look, and what is over the limits is cleared away.
+    pub(crate) async fn conclude(
         &self,
         operation: &'static str,
-        keys: &Keys,
         record: &Record,
-        mut found: Left,
+        reply: &mut Reply,
     ) -> Result<(), BackendError> {
-        for _ in 0..TRIES {
-            let Some(txn) = found.resolve(keys, record, self.now_ms()) else {
-                return Ok(());
-            };
-            let reply = self.history_call(operation, txn).await?;
-            match left(reply)? {
-                None => return Ok(()),
-                Some(changed) => found = changed,
+        let keys = self.namespace.of(&record.job);
+        let mut found = left(reply.nested()?)?;
+        let mut count = reply.found()?.count;
+        let mut tries = 0..TRIES;
+        while let Some(txn) = found.and_then(|found| found.resolve(&keys, record, self.now_ms())) {
+            if tries.next().is_none() {
+                let error = BackendError::new(ErrorKind::Unavailable, BACKEND, operation);
+                return Err(error.with_source(Odd("the record changed at each look")));
             }
+            let mut reply = self.history_call(operation, counted(txn, &keys, record)).await?;
+            found = left(reply.nested()?)?;
+            count = reply.found()?.count;
         }
-        let error = BackendError::new(ErrorKind::Unavailable, BACKEND, operation);
-        Err(error.with_source(Odd("the record changed at each look")))
+        self.tidy(&record.job, shelf(record.state), count).await;
+        Ok(())
     }
 
     async fn history_call(&self, operation: &'static str, txn: Txn) -> Result<Reply, BackendError> {
@@ -211,6 +206,11 @@ impl EtcdBackend {
         }
         shown
     }
+}
+
+/// Stores a record, and counts those of its part after that.
+fn counted(storing: Txn, keys: &Keys, record: &Record) -> Txn {
+    Txn::new().and_then([TxnOp::txn(storing), count(keys, shelf(record.state))])
 }
 
 /// Entries with their places in the order of the history.

@@ -10,7 +10,7 @@ use crate::error::{Failure, Reach};
 use crate::keys::{Keys, Part};
 use crate::leases::Lent;
 use crate::locks::{is_of, revision};
-use crate::records::{self, count, shelf, store};
+use crate::records::{count, shelf, store};
 use crate::reply::Reply;
 use crate::state::{self, open_runs};
 
@@ -90,23 +90,6 @@ impl EtcdBackend {
             unsaved = self.conclude(operation, done, &mut reply).await.err();
         }
         Ok(Released { release, unsaved })
-    }
-
-    /// What is left to do about a record once its transaction is answered.
-    async fn conclude(
-        &self,
-        operation: &'static str,
-        done: &Record,
-        reply: &mut Reply,
-    ) -> Result<(), BackendError> {
-        let nested = reply.nested()?;
-        let count = reply.found()?.count;
-        if let Some(left) = records::left(nested)? {
-            let keys = self.namespace.of(&done.job);
-            self.resolve(operation, &keys, done, left).await?;
-        }
-        self.tidy(&done.job, shelf(done.state), count).await;
-        Ok(())
     }
 
     /// Takes a run out of the open ones whose lock has gone, and those that were named to it.

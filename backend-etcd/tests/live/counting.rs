@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidelock::{Acquisition, Job, LockBackend, Renewal, Scheduler};
+use tidelock::{
+    Acquisition, Job, LockBackend, RecordStore, Renewal, RunState, Scheduler, SkipReason,
+};
 use tidelock_etcd::EtcdBackend;
 use tidelock_tests::servers::{EtcdServer, EtcdSettings, namespace};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-use crate::bench::{ask, begin, finish, granted, ms, named};
+use crate::bench::{ask, begin, finish, granted, ms, named, record};
 
 /// All that a backend may ask for.
 const METHODS: [&str; 6] =
@@ -157,4 +159,20 @@ async fn a_long_history_is_trimmed_without_a_call_of_its_own_each_run() {
     assert!(calls * 10 <= runs * 24, "{calls} calls for {runs} runs");
     let history = crate::bench::history(&backend).await;
     assert_eq!(history.len(), 50);
+}
+
+/// Such a record stands elsewhere before: that it came is not in the first count.
+#[tokio::test]
+async fn runs_that_turn_out_as_ticks_not_run_are_trimmed_as_others_are() {
+    let server = EtcdServer::start(EtcdSettings::new());
+    let backend = EtcdBackend::builder(namespace()).keep(5);
+    let backend = backend.connect_lazy(&server.endpoints().join(",")).unwrap();
+    for second in 0..8 {
+        let request = ask("job", second);
+        for state in [RunState::Running, RunState::Skipped(SkipReason::TooLate)] {
+            backend.save(&record(&request, state)).await.unwrap();
+        }
+    }
+    let all = server.post("kv/range", r#"{"key":"AA==","range_end":"AA=="}"#);
+    assert_eq!(all.matches("\"key\"").count(), 5);
 }
