@@ -211,7 +211,7 @@ impl Backend for RedisBackend {
     async fn finish(&self, lease: &Lease, done: &Record) -> Result<Answer<Finished>, BackendError> {
         let call = locks::finish(&self.keys(&lease.key), lease);
         let call = records::with_limits(call, self.limits);
-        let call = records::with_record(call, done);
+        let call = records::with_end(call, lease, done);
         let (answer, unsaved) = locks::released(self.run(&call).await?)?;
         Ok(answer.map(|release| {
             let mut finished = Finished::whole(release);

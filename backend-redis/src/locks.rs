@@ -30,13 +30,10 @@ const ENDED: [Part; 6] = {
 pub(crate) fn ask(script: &'static Script, keys: &Keys, request: &AcquireRequest) -> Call {
     let parts: &[Part] = if script.operation == "begin" { &ALL } else { &LOCKS };
     let tick = request.occurrence.map(tick_digits);
-    let intent = match request.intent {
-        Intent::Skip(reason) => RunState::Skipped(reason).as_str(),
+    let intent = match (request.intent, request.if_held) {
+        (Intent::Skip(reason), _) => RunState::Skipped(reason).as_str(),
+        (_, IfHeld::Consume) => "run-or-consume",
         _ => "run",
-    };
-    let if_held = match request.if_held {
-        IfHeld::Consume => "consume",
-        _ => "leave",
     };
     let skew = request.skew.map(|skew| skew.as_nanos().to_string());
     let after = request.after.map(tick_digits);
@@ -44,14 +41,12 @@ pub(crate) fn ask(script: &'static Script, keys: &Keys, request: &AcquireRequest
         .arg(request.holder.as_str())
         .arg(request.run_id)
         .arg(request.node.as_str())
-        .arg(node_json(&request.node))
+        .arg(format_args!("{} {}", tick_text(request.occurrence), node_json(&request.node)))
         .arg(tick.unwrap_or_default())
-        .arg(tick_text(request.occurrence))
         .arg(request.fingerprint)
         .arg(milliseconds(request.ttl))
         .arg(format_args!("{:018}", earliest(request)))
         .arg(intent)
-        .arg(if_held)
         .arg(skew.unwrap_or_default())
         .arg(after.unwrap_or_default())
 }

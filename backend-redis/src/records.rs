@@ -3,7 +3,7 @@
 use std::fmt;
 
 use tidelock::stored::RecordText;
-use tidelock::{BackendError, JobId, Record, RecordQuery};
+use tidelock::{BackendError, JobId, Lease, Record, RecordQuery, RunState};
 
 use crate::config::Limits;
 use crate::keys::{Namespace, Part};
@@ -13,7 +13,7 @@ use crate::text;
 
 pub(crate) fn save(namespace: &Namespace, limits: Limits, record: &Record) -> Call {
     let call = Call::new(&script::SAVE, &namespace.of(&record.job), &Part::HISTORY);
-    with_record(with_limits(call, limits), record)
+    with_limits(call, limits).arg(record.run_id).arg(Text(&RecordText::of(record)))
 }
 
 /// How much is kept, as scripts take it.
@@ -21,19 +21,32 @@ pub(crate) fn with_limits(call: Call, limits: Limits) -> Call {
     call.arg(limits.keep).arg(limits.max_age_ms)
 }
 
-/// A record with its run, as `save` and `finish` take it.
-pub(crate) fn with_record(call: Call, record: &Record) -> Call {
-    let text = RecordText::of(record);
-    call.arg(record.run_id).arg(&text.state).arg(&text.token).arg(Tail(&text))
+/// How a run ended, as `finish` takes it.
+pub(crate) fn with_end(call: Call, lease: &Lease, record: &Record) -> Call {
+    let call = call.arg(Text(&RecordText::of(record)));
+    let ran = record.state.is_final()
+        && record.state != RunState::Abandoned
+        && !record.state.is_tick_not_run();
+    if ran && record.run_id == lease.run_id { call } else { call.arg(record.run_id) }
 }
 
 /// A record whose run and token the script knows already, as `begin` takes it.
 pub(crate) fn with_running(call: Call, record: &Record) -> Call {
     let text = RecordText::of(record);
-    call.arg(&text.state).arg(Tail(&text))
+    let call = call.arg(Tail(&text));
+    if record.state == RunState::Running { call } else { call.arg(&text.state) }
 }
 
-/// What stands behind the token: as one, since a script mostly does not look into it.
+/// As it is stored, behind the time of that.
+struct Text<'a>(&'a RecordText);
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.0.state, self.0.token, Tail(self.0))
+    }
+}
+
+/// What stands behind the token.
 struct Tail<'a>(&'a RecordText);
 
 impl fmt::Display for Tail<'_> {
@@ -47,6 +60,7 @@ pub(crate) fn list(namespace: &Namespace, limits: Limits, query: &RecordQuery) -
     let limit = query.limit.min(1 << 30);
     Call::new(&script::LIST, &namespace.of(&query.job), &Part::HISTORY)
         .arg(limit)
+        .arg(limits.keep)
         .arg(limits.max_age_ms)
 }
 

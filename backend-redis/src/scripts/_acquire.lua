@@ -3,10 +3,11 @@
 -- grant goes on behind this part, with its `reply`.
 --
 -- KEYS:  1 lock, 2 mark, 3 open, as the page on the layout describes them.
--- ARGV:  1 holder, 2 run, 3 node, 4 node as JSON, 5 tick (15 digits: milliseconds since 1970; '' for
---        a manual run), 6 tick as text, 7 schedule, 8 ttl (milliseconds), 9 earliest (18 digits: the
---        first microsecond at which the tick is not too early), 10 intent ('run', or the state to
---        skip with), 11 if_held ('leave' or 'consume'), 12 skew, 13 after (the tick before, or '')
+-- ARGV:  1 holder, 2 run, 3 node, 4 tick and node as an open run has them, 5 tick (15 digits:
+--        milliseconds since 1970; '' for a manual run), 6 schedule, 7 ttl (milliseconds), 8 earliest
+--        (18 digits: the first microsecond at which the tick is not too early), 9 intent ('run',
+--        'run-or-consume' where another run may have the lock, or the state to skip with), 10 skew,
+--        11 after (the tick before, or '')
 -- Reply: { now, '', what, ... }; the second place is for begin. What:
 --        'granted', token, previous, untold, another open run, ...
 --        'consumed', state, blocked_by, previous, untold
@@ -22,11 +23,9 @@
 --
 -- No table and no function is made on the way of a grant that can do without: each call makes them
 -- anew, and they cost as much as commands do.
-local holder, run, tick, schedule = ARGV[1], ARGV[2], ARGV[5], ARGV[7]
-local now = clock()
-
-local lock_flat, lock = redis.call('HGETALL', KEYS[1]), nil
-local mark = redis.call('HMGET', KEYS[2], 'tick', 'schedule', 'token', 'untold', 'holder', 'how')
+local holder, run, tick, schedule, after = ARGV[1], ARGV[2], ARGV[5], ARGV[6], ARGV[11]
+local lock_flat, lock = call('HGETALL', KEYS[1]), nil
+local mark = call('HMGET', KEYS[2], 'tick', 'schedule', 'token', 'untold', 'holder', 'how')
 local mark_tick, mark_schedule, mark_token, mark_untold = mark[1], mark[2], mark[3], mark[4]
 if #lock_flat > 0 then
   lock = {}
@@ -48,12 +47,12 @@ end
 local token, previous, untold, open, timed = nil, '', '', nil, tick ~= ''
 if lock and lock.holder == holder then
   -- 1. This very holder has it: the same answer, and a new life.
-  open = redis.call('ZRANGE', KEYS[3], 0, -1)
-  redis.call('PEXPIRE', KEYS[1], ARGV[8])
+  open = call('ZRANGE', KEYS[3], '0', '-1')
+  call('PEXPIRE', KEYS[1], ARGV[7])
   token, previous = lock.token, lock.previous or ''
 else
   if timed and mark_tick and mark_tick >= tick then
-    local flat = redis.call('HGETALL', KEYS[2])
+    local flat = call('HGETALL', KEYS[2])
     -- 2. This very holder moved the mark here.
     if mark_tick == tick and mark[5] == holder then
       local part = {}
@@ -68,18 +67,19 @@ else
   end
 
   -- 4. Too early by this server's clock.
-  if timed and now < ARGV[9] then return { now, '', 'early' } end
-  open = redis.call('ZRANGE', KEYS[3], 0, -1)
+  if timed and now < ARGV[8] then return { now, '', 'early' } end
+  open = call('ZRANGE', KEYS[3], '0', '-1')
 
   -- 5. Not to be run. 6. Another run has the lock.
-  local consumed, blocked_by = ARGV[10], ''
-  if consumed == 'run' then
-    consumed = nil
+  local consumed, blocked_by = ARGV[9], ''
+  if consumed == 'run' or consumed == 'run-or-consume' then
     if lock then
-      if not (timed and now >= tick .. '000' and ARGV[11] == 'consume') then
-        return { now, '', 'held', tostring(redis.call('PTTL', KEYS[1])), unpack(lock_flat) }
+      if not (timed and now >= tick .. '000' and consumed == 'run-or-consume') then
+        return { now, '', 'held', tostring(call('PTTL', KEYS[1])), unpack(lock_flat) }
       end
       consumed, blocked_by = 'skipped-overlap', lock.run
+    else
+      consumed = nil
     end
   end
 
@@ -87,18 +87,18 @@ else
     if mark_tick then previous = mark_tick .. ' ' .. mark_schedule end
     untold = mark_untold or ''
     local passes = mark_tick and mark_schedule == schedule
-      and (ARGV[13] == '' or ARGV[13] > mark_tick)
+      and (after == '' or after > mark_tick)
     if passes or consumed then
       untold = untold_after({ tick = mark_tick, schedule = mark_schedule, untold = mark_untold },
-        { run = run, node = ARGV[3], tick = tick, schedule = schedule, after = ARGV[13] },
+        { run = run, node = ARGV[3], tick = tick, schedule = schedule, after = after },
         consumed, blocked_by)
     end
   end
   if consumed then
     if timed then
-      redis.call('HSET', KEYS[2], 'tick', tick, 'schedule', schedule, 'how', consumed,
+      call('HSET', KEYS[2], 'tick', tick, 'schedule', schedule, 'how', consumed,
         'granted', '', 'blocked_by', blocked_by, 'holder', holder, 'run', run, 'node', ARGV[3],
-        'previous', previous, 'at', now, 'skew', ARGV[12], 'untold', untold)
+        'previous', previous, 'at', now, 'skew', ARGV[10], 'untold', untold)
     end
     return { now, '', 'consumed', consumed, blocked_by, previous, untold }
   end
@@ -113,20 +113,20 @@ else
     token = string.format('%016.0f', tonumber(mark_token) + 1)
   end
   if timed then
-    redis.call('HSET', KEYS[2], 'token', token, 'tick', tick, 'schedule', schedule,
+    call('HSET', KEYS[2], 'token', token, 'tick', tick, 'schedule', schedule,
       'how', 'granted', 'granted', token, 'blocked_by', '', 'holder', holder, 'run', run,
-      'node', ARGV[3], 'previous', previous, 'at', now, 'skew', ARGV[12])
+      'node', ARGV[3], 'previous', previous, 'at', now, 'skew', ARGV[10])
     -- What is untold goes on with the open run.
-    if mark_untold then redis.call('HDEL', KEYS[2], 'untold') end
+    if mark_untold then call('HDEL', KEYS[2], 'untold') end
   else
-    redis.call('HSET', KEYS[2], 'token', token)
+    call('HSET', KEYS[2], 'token', token)
   end
-  redis.call('HSET', KEYS[1], 'holder', holder, 'run', run, 'node', ARGV[3], 'token', token,
+  call('HSET', KEYS[1], 'holder', holder, 'run', run, 'node', ARGV[3], 'token', token,
     'previous', previous)
-  redis.call('PEXPIRE', KEYS[1], ARGV[8])
-  local entry = token .. ' ' .. run .. ' ' .. ARGV[6] .. ' ' .. ARGV[4]
+  call('PEXPIRE', KEYS[1], ARGV[7])
+  local entry = token .. ' ' .. run .. ' ' .. ARGV[4]
   if untold ~= '' then entry = entry .. '\n' .. untold end
-  redis.call('ZADD', KEYS[3], token, entry)
+  call('ZADD', KEYS[3], token, entry)
 end
 
 -- What is untold is the second line of an open run.

@@ -1,8 +1,10 @@
--- Part of other scripts: the server's clock.
+-- First part of every script: the server's clock, and short names.
 --
--- A text of 18 digits, microseconds since 1970. Texts of one length compare like the numbers
+-- now is a text of 18 digits, microseconds since 1970. Texts of one length compare like the numbers
 -- they are, so that nothing here hangs on how exact a Lua number is.
-local function clock()
-  local time = redis.call('TIME')
-  return string.format('%012d%06d', tonumber(time[1]), tonumber(time[2]))
-end
+--
+-- Numbers among a command's arguments are texts: a Lua number is formatted as what it is not, a
+-- fraction, which costs more than most commands.
+local call, KEYS, ARGV = redis.call, KEYS, ARGV
+local time = call('TIME')
+local now = ('000000000000' .. time[1]):sub(-12) .. ('000000' .. time[2]):sub(-6)

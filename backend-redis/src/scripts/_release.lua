@@ -4,17 +4,17 @@
 -- of the open ones with those that were named to it (they have smaller tokens), even when the lock
 -- has gone. Returns 'released' or 'not-held'.
 local function release(holder, run, token)
-  local lock = redis.call('HMGET', KEYS[1], 'holder', 'token')
+  local lock = call('HMGET', KEYS[1], 'holder', 'token')
   if lock[1] == holder and lock[2] == token then
     -- Who holds the lock has the newest grant: all other open runs were named to it.
-    redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', token)
-    redis.call('DEL', KEYS[1])
+    call('ZREMRANGEBYSCORE', KEYS[2], '-inf', token)
+    call('DEL', KEYS[1])
     return 'released'
   end
   local mine = token .. ' ' .. run .. ' '
-  for _, entry in ipairs(redis.call('ZRANGEBYSCORE', KEYS[2], token, token)) do
+  for _, entry in ipairs(call('ZRANGEBYSCORE', KEYS[2], token, token)) do
     if entry:sub(1, #mine) == mine then
-      redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', token)
+      call('ZREMRANGEBYSCORE', KEYS[2], '-inf', token)
       break
     end
   end

@@ -6,17 +6,16 @@
 --
 -- Atomic so that lock and mark go together. The newest token stays, in the same hash as the mark,
 -- and so do the open runs. What makes no sense goes: this is what an operator has against it.
-local now = clock()
-local there = redis.call('DEL', KEYS[1]) > 0
+local there = call('DEL', KEYS[1]) > 0
 if ARGV[1] == 'lock-and-mark' then
   local token = redis.pcall('HGET', KEYS[2], 'token')
   if type(token) == 'table' then
     if not token.err:find('WRONGTYPE') then return token end
-    redis.call('DEL', KEYS[2])
+    call('DEL', KEYS[2])
   else
-    redis.call('HDEL', KEYS[2], 'tick', 'schedule', 'how', 'granted', 'blocked_by', 'holder', 'run',
+    call('HDEL', KEYS[2], 'tick', 'schedule', 'how', 'granted', 'blocked_by', 'holder', 'run',
       'node', 'previous', 'at', 'skew', 'untold')
-    if token and (#token ~= 16 or token:find('%D')) then redis.call('HDEL', KEYS[2], 'token') end
+    if token and (#token ~= 16 or token:find('%D')) then call('HDEL', KEYS[2], 'token') end
   end
 end
 return { now, '', there and 'released' or 'not-held' }

@@ -5,11 +5,10 @@
 --        values }, { open runs, oldest first } }
 --
 -- Atomic so that all of it is of one moment. Changes nothing.
-local now = clock()
 return {
   now,
-  tostring(redis.call('PTTL', KEYS[1])),
-  redis.call('HGETALL', KEYS[1]),
-  redis.call('HGETALL', KEYS[2]),
-  redis.call('ZRANGE', KEYS[3], 0, -1),
+  tostring(call('PTTL', KEYS[1])),
+  call('HGETALL', KEYS[1]),
+  call('HGETALL', KEYS[2]),
+  call('ZRANGE', KEYS[3], '0', '-1'),
 }

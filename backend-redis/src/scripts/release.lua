@@ -6,5 +6,4 @@
 --
 -- Atomic because the holder is looked at and its lock deleted in one step: a lock that expired and
 -- became another's in between stays. Safe to repeat.
-local now = clock()
 return { now, '', release(ARGV[1], ARGV[2], ARGV[3]) }

@@ -6,10 +6,9 @@
 --
 -- Atomic because the holder is looked at and its lock renewed in one step. It never creates a key:
 -- a lock that has expired is lost. Works on a server that is full.
-local now = clock()
-local lock = redis.call('HMGET', KEYS[1], 'holder', 'token')
+local lock = call('HMGET', KEYS[1], 'holder', 'token')
 if lock[1] == ARGV[1] and lock[2] == ARGV[2] then
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  call('PEXPIRE', KEYS[1], ARGV[3])
   return { now, 'renewed' }
 end
 return { now, 'lost' }

@@ -93,7 +93,7 @@ async fn a_job_with_spoilt_entries_disturbs_no_other() {
     say(&mut admin, &format!("HSET {} tick soon", key("mark", "mark"))).await;
     say(&mut admin, &format!("HSET {} holder h", key("lock", "lock"))).await;
     say(&mut admin, &format!("ZADD {} 1 garbage", key("open", "open"))).await;
-    say(&mut admin, &format!("HSET {} next x", key("records", "records"))).await;
+    say(&mut admin, &format!("SET {} x", key("records", "records"))).await;
     let mut node = Scheduler::builder(backend.clone());
     for name in ["mark", "lock", "open", "records", "good"] {
         let every = Job::new(name).cron("* * * * * *").unwrap();

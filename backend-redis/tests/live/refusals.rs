@@ -49,8 +49,8 @@ async fn a_user_without_permissions_is_denied_and_one_with_few_is_enough() {
     say(
         &mut admin,
         "ACL SETUSER node on >pw ~tidelock:* +@connection +info +eval +evalsha +script|load +time \
-         +hget +hset +hsetnx +hmget +hgetall +hdel +hincrby +pexpire +pttl +del +zadd +zrem +zrange \
-         +zrevrange +zrangebyscore +zremrangebyscore +zpopmin +zcard +zcount +zscore",
+         +hget +hset +hsetnx +hmget +hgetall +hdel +pexpire +pttl +del +zadd +zrem +zrange \
+         +zrangebyscore +zremrangebyscore +zremrangebyrank +zcard +zcount +zscore",
     )
     .await;
     let url = server.url().replace("redis://", "redis://node:pw@");

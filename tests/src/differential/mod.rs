@@ -1,5 +1,6 @@
 //! Random calls have the same outcomes on the memory backend and on another one.
 
+mod history;
 mod outcome;
 mod pair;
 

@@ -12,6 +12,7 @@ use tidelock::{
 use tidelock_memory::MemoryBackend;
 use tokio::time::{Instant, sleep};
 
+use super::history::History;
 use super::outcome::{Tokens, release};
 use super::{KEEP, Kind, Step, Times};
 
@@ -33,6 +34,7 @@ pub(super) struct Pair {
     requests: Vec<AcquireRequest>,
     leases: Vec<[Lease; 2]>,
     records: Vec<Record>,
+    history: History,
     base: i64,
     number: u128,
     since: Instant,
@@ -54,6 +56,7 @@ impl Pair {
             requests: Vec::new(),
             leases: Vec::new(),
             records: Vec::new(),
+            history: History::default(),
             base: (SystemClock.now().as_second() - 3_600) * 1_000,
             number: 1,
             since: Instant::now(),
@@ -88,6 +91,7 @@ impl Pair {
             }
             Step::AskAgain(n) => {
                 let request = choose(&self.requests, n)?;
+                self.history.may_save(request.run_id)?;
                 Some(self.ask(&request, true).await)
             }
             Step::Renew(n, brief) => {
@@ -105,6 +109,7 @@ impl Pair {
             }
             Step::Finish(n, state) => {
                 let [memory, other] = choose(&self.leases, n)?;
+                self.history.may_save(memory.run_id)?;
                 let mut done = self.record(memory.run_id, state);
                 done.token = Some(memory.token);
                 let memory = must(self.memory.finish(&memory, &done).await).value;
@@ -159,6 +164,7 @@ impl Pair {
     }
 
     async fn save(&mut self, run: RunId, state: u8) -> Option<[String; 2]> {
+        self.history.may_save(run)?;
         let record = self.record(run, state);
         must(self.memory.save(&record).await);
         must(self.other.save(&record).await);
@@ -172,9 +178,12 @@ impl Pair {
         let memory = must(self.memory.inspect(&key).await).value;
         let other = must(self.other.inspect(&key).await).value;
         let states = [self.tokens[0].state(&memory), self.tokens[1].state(&other)];
-        let query = RecordQuery::newest(job(), 12);
-        let memory = must(self.memory.list(&query).await);
-        let other = must(self.other.list(&query).await);
+        let query = RecordQuery::newest(job(), 200);
+        let mut memory = must(self.memory.list(&query).await);
+        let mut other = must(self.other.list(&query).await);
+        self.history.look(&memory);
+        self.history.pass_over(&mut memory);
+        self.history.pass_over(&mut other);
         let memory = self.tokens[0].history(&memory);
         let other = self.tokens[1].history(&other);
         vec![states, [memory.join("\n"), other.join("\n")]]

@@ -13,11 +13,11 @@ use crate::load::{Runs, Ticks, now};
 /// keep, record.
 const BEGIN: &str = r"
 local time = redis.call('TIME')
-local now = string.format('%d%06d', time[1], time[2])
+local now = time[1] .. ('000000' .. time[2]):sub(-6)
 if redis.call('EXISTS', KEYS[1]) == 1 then return { now, 'held' } end
 local mark = redis.call('HMGET', KEYS[2], 'tick', 'schedule', 'token')
 if mark[1] and mark[1] >= ARGV[1] then return { now, 'taken' } end
-local open = redis.call('ZRANGE', KEYS[3], 0, -1)
+local open = redis.call('ZRANGE', KEYS[3], '0', '-1')
 local token = now
 if mark[3] and mark[3] >= token then token = string.format('%d', mark[3] + 1) end
 local previous = (mark[1] or '') .. ' ' .. (mark[2] or '')
@@ -27,11 +27,10 @@ redis.call('HSET', KEYS[1], 'holder', ARGV[3], 'run', ARGV[4], 'node', ARGV[5], 
   'previous', previous)
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 redis.call('ZADD', KEYS[3], token, token .. ' ' .. ARGV[4] .. ' ' .. ARGV[1] .. ' ' .. ARGV[5])
-local place = redis.call('HINCRBY', KEYS[6], 'next', 1)
-redis.call('ZADD', KEYS[4], place, ARGV[4])
+redis.call('ZADD', KEYS[4], '-' .. token, ARGV[4])
 redis.call('HSET', KEYS[6], ARGV[4], now .. ' running ' .. token .. ARGV[8])
 if redis.call('ZCARD', KEYS[5]) >= tonumber(ARGV[7]) then
-  local oldest = redis.call('ZRANGE', KEYS[5], 0, 0)[1]
+  local oldest = redis.call('ZRANGE', KEYS[5], '-1', '-1')[1]
   redis.call('ZREM', KEYS[5], oldest)
   redis.call('HDEL', KEYS[6], oldest)
 end
@@ -41,16 +40,15 @@ return { now, 'granted', token, previous, unpack(open) }
 /// KEYS: lock, open, running, runs, records. ARGV: holder, token, run, record.
 const FINISH: &str = r"
 local time = redis.call('TIME')
-local now = string.format('%d%06d', time[1], time[2])
+local now = time[1] .. ('000000' .. time[2]):sub(-6)
 local what = 'not-held'
 if redis.call('HGET', KEYS[1], 'holder') == ARGV[1] then
   redis.call('DEL', KEYS[1])
   what = 'released'
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2])
-local place = redis.call('ZSCORE', KEYS[3], ARGV[3])
 redis.call('ZREM', KEYS[3], ARGV[3])
-redis.call('ZADD', KEYS[4], place, ARGV[3])
+redis.call('ZADD', KEYS[4], '-' .. ARGV[2], ARGV[3])
 redis.call('HSET', KEYS[5], ARGV[3], now .. ' succeeded ' .. ARGV[2] .. ARGV[4])
 return { now, what }
 ";
