@@ -28,6 +28,9 @@ impl Core {
         }
         let due = &asking.due;
         let job = &due.job;
+        if heard.server.is_none() && !open && due.held_back == 0 {
+            self.forget_skew();
+        }
         if let Some(error) = &begun.unsaved {
             self.failed(Some(&job.id), error);
         }

@@ -85,7 +85,7 @@ impl Core {
     /// Whether the tick may still be run: its successor is not due, and it is not too late.
     pub(super) fn is_worth(&self, asking: &Asking, reading: &Reading) -> bool {
         let (job, tick) = (&asking.due.job, asking.tick);
-        let now = reading.clocks().passed(reading.basis);
+        let now = reading.clocks().passed(reading.basis).saturating_sub(asking.due.held_back);
         let late = now.saturating_sub(job.due_at(tick.occurrence));
         let in_time = match (job.start_within, tick.intent) {
             (Some(limit), Intent::Run) => {

@@ -59,6 +59,13 @@ impl Core {
         self.event(None, EventKind::ClockSkew(skew));
     }
 
+    /// A backend that tells no clock took a tick at its time: what was told of the skew is over.
+    pub(crate) fn forget_skew(&self) {
+        if self.skew_told.any.swap(false, Ordering::AcqRel) {
+            *self.skew_told.skew.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+    }
+
     /// Looks at a mark that another node moved: lies it ahead of this node's clock, and had that
     /// node the same skew as this one?
     pub(crate) fn look_at_mark(

@@ -82,7 +82,8 @@ pub enum EventKind {
         /// How far forward (back, if negative).
         by: SignedDuration,
     },
-    /// The node's clock and the backend's differ by more than `max_ahead`, or do so no more.
+    /// The node's clock and the backend's differ by more than `max_ahead`, or do so no more. (Where
+    /// the backend tells no clock: this node's is ahead by at least so much.)
     ClockSkew(Skew),
     /// Another node sees about the same large skew as this one: it is the backend's clock that is
     /// off.

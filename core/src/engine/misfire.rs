@@ -24,6 +24,14 @@ pub(crate) struct Moment {
     pub(crate) watching_since: i64,
 }
 
+impl Moment {
+    /// So many milliseconds before.
+    pub(crate) fn before(self, ms: i64) -> Self {
+        let watching_since = self.watching_since.saturating_sub(ms);
+        Self { now: self.now.saturating_sub(ms), watching_since }
+    }
+}
+
 /// What was picked: a tick, and what comes after it.
 #[derive(Debug)]
 pub(crate) struct Picked {

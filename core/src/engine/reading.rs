@@ -35,10 +35,7 @@ impl Reading {
     /// From when on a job counts that is registered now: what is not due yet by the backend's clock,
     /// where this node knows it, is not past.
     pub(crate) fn begin(&self) -> Timestamp {
-        match self.basis {
-            Basis::Wall => instant(self.clocks().passed(Basis::Wall)).min(self.wall),
-            Basis::Server => self.wall,
-        }
+        instant(self.clocks().passed(self.basis))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::select;
 use tokio::time::sleep;
 
@@ -14,6 +14,7 @@ use super::events::EventKind;
 use super::misfire::instant;
 use super::plan::{Basis, Place};
 use super::reading::Reading;
+use super::skew::Skew;
 use super::table::{Due, Registration};
 use super::ticks::{self, Fault};
 use crate::job::Definition;
@@ -53,6 +54,9 @@ impl Core {
         reading: &Reading,
     ) {
         let clocks = reading.clocks();
+        if clocks.server.is_none() {
+            return self.settle_held_back(due, early, by, reading);
+        }
         let planned_by = clocks.read(reading.basis).unwrap_or(clocks.wall);
         // An older tick would be passed over for this one again, at once.
         let disputed = due.job.due_at(early) <= planned_by;
@@ -72,6 +76,28 @@ impl Core {
                 Basis::Server => (basis, due.job.due_at(tick).max(not_before)),
                 Basis::Wall => (basis, not_before),
             }
+        });
+    }
+
+    /// The same where the backend tells no clock: how far ahead this node's is shows in what the
+    /// backend would take by now.
+    fn settle_held_back(&self, due: &Due, early: Occurrence, by: Duration, reading: &Reading) {
+        let wall = reading.clocks().wall;
+        let by = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+        let ahead = wall.saturating_sub(early.as_millisecond().saturating_sub(by)).max(0);
+        let max_ahead = SignedDuration::try_from(self.max_ahead).unwrap_or(SignedDuration::MAX);
+        let ahead_of_it = SignedDuration::from_millis(ahead).saturating_add(max_ahead);
+        let skew = Some(Skew { ahead: ahead_of_it, uncertainty: Duration::ZERO });
+        self.tell_skew(&Reading { skew, ..*reading });
+        let held_back = ahead.saturating_sub(due.job.splay_ms).max(0);
+        let cursor = self.table().entry(due.registration).map_or(due.cursor, |entry| {
+            entry.held_back = held_back;
+            entry.cursor
+        });
+        let soonest = wall.saturating_add(PAUSE_MS);
+        let latest = wall.saturating_add(MOST_WAIT_MS);
+        self.settle_at(due.registration, &due.job, cursor, |tick| {
+            (Basis::Wall, due.job.due_at(tick).saturating_add(held_back).clamp(soonest, latest))
         });
     }
 

@@ -46,6 +46,9 @@ pub(crate) struct Entry {
     pub(crate) looked: bool,
     /// Whether it was told that the mark is ahead of this node's clock.
     pub(crate) mark_ahead: bool,
+    /// By how many milliseconds the tick that is waited for stands behind its time: so far the node's
+    /// clock is ahead of a backend that tells no clock.
+    pub(crate) held_back: i64,
     /// What this node told last of ticks that did not run.
     pub(crate) told: Told,
 }
@@ -68,6 +71,8 @@ pub(crate) struct Due {
     pub(crate) cursor: Timestamp,
     pub(crate) next: Occurrence,
     pub(crate) basis: Basis,
+    /// By how many milliseconds it was held back.
+    pub(crate) held_back: i64,
 }
 
 /// All jobs, their queue, and nothing that waits.
@@ -107,6 +112,7 @@ impl Table {
             replaced: None,
             looked: false,
             mark_ahead: false,
+            held_back: 0,
             told: Told::default(),
         };
         let slot = match self.free.pop() {
@@ -221,16 +227,20 @@ impl Table {
                 cursor: entry.cursor,
                 next,
                 basis,
+                held_back: std::mem::take(&mut entry.held_back),
             });
         }
     }
 
-    /// Rewinds all jobs that ask for nothing just now, and tells which of them that moved.
+    /// Rewinds all jobs that ask for nothing just now, and tells which of them that moved, or holds
+    /// back no more.
     pub(crate) fn rewind(&mut self, now: Timestamp) -> Vec<(Registration, Arc<Definition>)> {
         let mut moved = Vec::new();
         for (slot, entry) in (0..).zip(&mut self.entries) {
             let Some(entry) = entry else { continue };
-            if entry.asking.is_none() && entry.rewind(now) {
+            if entry.asking.is_none()
+                && (entry.rewind(now) || std::mem::take(&mut entry.held_back) > 0)
+            {
                 moved.push((Registration { slot, number: entry.number }, entry.job.clone()));
             }
         }

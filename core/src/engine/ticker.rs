@@ -105,7 +105,7 @@ fn start(core: &Arc<Core>, moments: &Moments, due: Due) {
         return core.settle(due.registration, &due.job, due.cursor, moments.basis);
     }
     let moment = match due.basis {
-        Basis::Wall => moments.wall,
+        Basis::Wall => moments.wall.before(due.held_back),
         Basis::Server => moments.server,
     };
     match misfire::pick(&due.job, due.cursor, due.next, moment) {

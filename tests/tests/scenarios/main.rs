@@ -13,6 +13,7 @@ mod context;
 mod control;
 mod events;
 mod fail_closed;
+mod far_ahead;
 mod field_reports_d;
 mod first_look;
 mod fleet;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tidelock::{Job, Misfire, RunState, Schedule};
+use tidelock::{ClockPolicy, Job, Misfire, RunState, Schedule};
 use tidelock_tests::{Fault, Faults, Op};
 use tokio::time::sleep;
 
@@ -96,4 +96,54 @@ async fn a_job_added_on_a_node_with_a_clock_ahead_begins_by_the_backends_clock()
     let told = stored(&fleet, "j").await;
     assert_eq!(in_state(&told, RunState::Missed), Vec::<&tidelock::Record>::new());
     drop(first);
+}
+
+/// A job of a minute's half, registered at the backend's 12:01 on a node with such a clock that knows
+/// the backend's.
+async fn added_at_a_full_minute(ahead_ms: i64, replaced: bool) -> Vec<String> {
+    let fleet = Fleet::new();
+    let other = Job::new("other").cron("0 0 1 1 *").unwrap().run(|_| async {});
+    let clock = fleet.clock.skewed(ahead(ahead_ms));
+    let node = fleet.node_over(fleet.backend.clone(), clock, "a").clock_policy(ClockPolicy::Correct);
+    let node = node.job(other).unwrap().start().await.unwrap();
+    until(&fleet, "2026-01-01T12:01:00.001Z").await;
+    let job = |cron| Job::new("j").cron(cron).unwrap().run(|_| async {});
+    if replaced {
+        node.add(job("0 0 1 1 *")).unwrap();
+        sleep(ms(10)).await;
+        node.replace(job("30 * * * * *")).unwrap();
+    } else {
+        node.add(job("30 * * * * *")).unwrap();
+    }
+    until(&fleet, "2026-01-01T12:03:00Z").await;
+    let told = stored(&fleet, "j").await;
+    assert_eq!(in_state(&told, RunState::Missed), Vec::<&tidelock::Record>::new());
+    ran(&told)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_added_to_a_node_that_corrects_its_clock_begins_by_the_backends() {
+    for ahead_ms in [0, -3_600_000, 3_600_000, -45_000, 45_000] {
+        for replaced in [false, true] {
+            let ran = added_at_a_full_minute(ahead_ms, replaced).await;
+            assert_eq!(ran, ["12:01:30", "12:02:30"], "{ahead_ms} {replaced}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_schedule_on_a_node_ahead_begins_by_the_backends_clock_while_a_tick_is_asked_for() {
+    let fleet = Fleet::new();
+    let way = Faults::new(fleet.backend.clone());
+    let clock = fleet.clock.skewed(ahead(600_000));
+    let job = |cron| Job::new("j").cron(cron).unwrap().run(|_| async {});
+    let node = fleet.node_over(way.clone(), clock, "a").job(job("0 * * * * *")).unwrap();
+    let node = node.start().await.unwrap();
+    until(&fleet, "2026-01-01T12:00:59Z").await;
+    way.always(Op::Begin, Fault::Delay(secs(1)));
+    until(&fleet, "2026-01-01T12:01:00.500Z").await;
+    node.replace(job("30 * * * * *")).unwrap();
+    until(&fleet, "2026-01-01T12:03:00Z").await;
+    let ran = ran(&stored(&fleet, "j").await);
+    assert_eq!(ran, ["12:00:00", "12:01:00", "12:01:30", "12:02:30"]);
 }
