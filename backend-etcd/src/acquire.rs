@@ -16,9 +16,10 @@ use crate::keys::{Keys, Part};
 use crate::leases::{EtcdLease, Lent};
 use crate::loan::Loan;
 use crate::moment::Moment;
+use crate::records::Running;
 use crate::reply::{Found, Reply};
 use crate::state::{self, Says, State, look, newest_marks, open_runs};
-use crate::{records, text};
+use crate::text;
 
 /// How often a request is sent anew when the state changed under it, or its lease was gone.
 pub(crate) const TRIES: u32 = 4;
@@ -33,8 +34,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) keys: Keys,
 }
 
-/// An answer, and how many records of runs there are where one was stored.
-pub(crate) type Told = (Acquisition, Option<u64>);
+/// An answer, and whether the record was stored with it.
+pub(crate) type Told = (Acquisition, bool);
 
 impl Ask<'_> {
     pub(crate) async fn answer(&self) -> Result<Told, BackendError> {
@@ -47,22 +48,22 @@ impl Ask<'_> {
             let state = self.look().await?;
             return match state.says(self.request) {
                 Says::Mine(lock) => {
-                    self.granted_again(&state, &lock).await.map(|told| (told, None))
+                    self.granted_again(&state, &lock).await.map(|told| (told, false))
                 }
-                Says::Answer(answer) => Ok((*answer, None)),
-                Says::Held(_) | Says::Free => Ok((Acquisition::TooEarly { by }, None)),
+                Says::Answer(answer) => Ok((*answer, false)),
+                Says::Held(_) | Says::Free => Ok((Acquisition::TooEarly { by }, false)),
             };
         }
         match (self.request.intent, self.request.occurrence) {
-            (Intent::Skip(reason), Some(_)) => Ok((self.skip(reason).await?, None)),
+            (Intent::Skip(reason), Some(_)) => Ok((self.skip(reason).await?, false)),
             // A manual run has no tick that could be skipped, but it may have been granted before.
             (Intent::Skip(reason), None) => {
                 let state = self.look().await?;
                 if let Says::Mine(lock) = state.says(self.request) {
-                    return self.granted_again(&state, &lock).await.map(|told| (told, None));
+                    return self.granted_again(&state, &lock).await.map(|told| (told, false));
                 }
                 let consumed = Consumed::new(reason, None, None, Untold::default());
-                Ok((Acquisition::Consumed(consumed), None))
+                Ok((Acquisition::Consumed(consumed), false))
             }
             _ => self.take().await,
         }
@@ -85,12 +86,13 @@ impl Ask<'_> {
 
     /// Takes the lock and the tick.
     async fn take(&self) -> Result<Told, BackendError> {
+        let mut record = self.running.map(|_| Running::First);
         for _ in 0..TRIES {
             let (request, leases) = (self.request, &self.backend.leases);
             let mut loan = leases.borrow(self.operation, &request.holder, request.ttl).await?;
             let sent = Moment::now();
             loan.sent();
-            let (answer, kept) = self.send_taking(loan.lease, sent).await;
+            let (answer, kept) = self.send_taking(loan.lease, sent, record).await;
             let mut reply = match answer {
                 Ok(reply) => reply,
                 Err(failure) => match failure.reach {
@@ -116,19 +118,21 @@ impl Ask<'_> {
             let state = State::read(&request.key, &mut reply)?;
             match state.says(request) {
                 Says::Mine(lock) => {
-                    return self.granted_again(&state, &lock).await.map(|told| (told, None));
+                    return self.granted_again(&state, &lock).await.map(|told| (told, false));
                 }
-                Says::Answer(answer) => return Ok((*answer, None)),
+                Says::Answer(answer) => return Ok((*answer, false)),
                 Says::Held(lock) => {
                     if request.occurrence.is_some() && request.if_held == IfHeld::Consume {
                         if let Ok(answer) = self.consume(&state, &lock).await? {
-                            return Ok((answer, None));
+                            return Ok((answer, false));
                         }
                         continue;
                     }
                     let held = self.backend.held(self.operation, &state, &lock).await?;
-                    return Ok((Acquisition::Held(held), None));
+                    return Ok((Acquisition::Held(held), false));
                 }
+                // A manual run that was granted before.
+                Says::Free if record == Some(Running::First) => record = Some(Running::Again),
                 Says::Free => return Err(reply.odd("a tick is refused for no reason")),
             }
         }
@@ -142,8 +146,9 @@ impl Ask<'_> {
         &self,
         lease: EtcdLease,
         sent: Moment,
+        record: Option<Running>,
     ) -> (Result<Reply, Failure>, Option<Result<(), Failure>>) {
-        let taking = self.send(Repeat::Never, self.taking(lease.id));
+        let taking = self.send(Repeat::Never, self.taking(lease.id, record));
         if lease.is_fresh(self.request.ttl, sent) {
             return (taking.await, None);
         }
@@ -164,7 +169,7 @@ impl Ask<'_> {
 
     /// Lines 3 and 6 stand in what is compared: the tick is newer than all that were taken, and the
     /// lock is free. A job's first tick needs no other way, since there is nothing then.
-    fn taking(&self, lease: i64) -> Txn {
+    fn taking(&self, lease: i64, record: Option<Running>) -> Txn {
         let (request, keys) = (self.request, &self.keys);
         let mut when = vec![absent(keys.lock())];
         let under = Some(PutOptions::new().with_lease(lease));
@@ -179,9 +184,10 @@ impl Ask<'_> {
             when.push(newer_than_all(keys, tick));
             then.push(TxnOp::put(keys.mark(tick), text::granted_mark(request), None));
         }
-        if let Some(running) = self.running {
-            then.push(records::store_running(keys, running, self.backend.now_ms()));
-            then.push(records::count(keys, Part::Runs));
+        if let (Some(running), Some(record)) = (self.running, record) {
+            let (known, store) = record.store(keys, running, self.backend.now_ms());
+            when.extend(known);
+            then.push(store);
         }
         Txn::new().when(when).and_then(then).or_else(look(keys))
     }
@@ -192,7 +198,7 @@ impl Ask<'_> {
         kept: Option<Result<(), Failure>>,
         reply: &mut Reply,
     ) -> Result<Told, BackendError> {
-        let request = self.request;
+        let (request, stored) = (self.request, self.running.is_some());
         // Lent before anything else can fail: the lock stands.
         let token = FencingToken::new(reply.revision);
         let Lent { lease, .. } = loan.lend(token, None);
@@ -200,11 +206,6 @@ impl Ask<'_> {
         let marks = state::marks(&request.key, &found);
         let mut abandoned = state::open(&request.key, &reply.found()?, &marks);
         abandoned.retain(|run| run.run_id != request.run_id);
-        let mut runs = None;
-        if self.running.is_some() {
-            reply.pass(if request.occurrence.is_some() { 5 } else { 4 });
-            runs = Some(reply.found()?.count);
-        }
         let previous = self.previous(&found);
         let before = text::before(&marks, request.occurrence, reply.revision);
         let untold = Untold::after(request, before, None);
@@ -217,10 +218,10 @@ impl Ask<'_> {
             Some(Err(_)) => self.keep_alive(lease).await?,
         };
         if !is_there {
-            return Ok((Acquisition::Expired(lease_in_hand), runs));
+            return Ok((Acquisition::Expired(lease_in_hand), stored));
         }
         let grant = Grant::new(lease_in_hand, previous, untold, abandoned);
-        Ok((Acquisition::Granted(grant), runs))
+        Ok((Acquisition::Granted(grant), stored))
     }
 
     /// Whether the lease was there.

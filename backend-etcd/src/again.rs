@@ -35,7 +35,7 @@ impl Ask<'_> {
         };
         let told = self.granted_again(&state, &lock).await?;
         leases.settled(lock.lease);
-        Ok(Some((told, None)))
+        Ok(Some((told, false)))
     }
 
     /// The lock is this holder's already: its first answer again, and its life anew.

@@ -16,7 +16,7 @@ use crate::clock::ServerClock;
 use crate::config::Limits;
 use crate::connection::{Timeouts, Wire};
 use crate::history::Sweeps;
-use crate::keys::{Namespace, Part};
+use crate::keys::Namespace;
 use crate::leases::Leases;
 
 /// A backend at an etcd cluster. Clones share connections and leases.
@@ -143,19 +143,16 @@ impl Backend for EtcdBackend {
         request: &AcquireRequest,
         running: &Record,
     ) -> Result<Answer<Begun>, BackendError> {
-        let (acquisition, runs) = self.ask("begin", request, Some(running)).await?;
+        let (acquisition, stored) = self.ask("begin", request, Some(running)).await?;
         let mut begun = Begun::whole(acquisition);
         if let Acquisition::Granted(grant) = &begun.acquisition {
             // Which runs these are is known only after the step that names them.
             begun.unclosed.clone_from(&grant.abandoned);
-            match runs {
-                Some(runs) => self.tidy(&running.job, Part::Runs, runs).await,
-                None => {
-                    // Granted before, perhaps by an `acquire`, which stores none.
-                    let mut record = running.clone();
-                    record.token = Some(grant.lease.token);
-                    begun.unsaved = self.save_record(&record).await.err();
-                }
+            if !stored {
+                // Granted before, perhaps by an `acquire`, which stores none.
+                let mut record = running.clone();
+                record.token = Some(grant.lease.token);
+                begun.unsaved = self.save_record(&record).await.err();
             }
         }
         Ok(answer(begun))

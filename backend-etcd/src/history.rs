@@ -20,6 +20,8 @@ use crate::reply::{Entry, Reply};
 const TRIES: u32 = 5;
 /// How many keys one transaction deletes: a server takes 128 operations.
 const BATCH: usize = 100;
+/// How many records one look at what is over the limits reads: the next one goes on.
+const MOST: u64 = 500;
 /// Records that were moved stand behind their places by at most a few.
 const MOVED: u64 = 8;
 
@@ -129,6 +131,7 @@ impl EtcdBackend {
         let keys = self.namespace.of(job);
         let moved = if part == Part::Skipped { MOVED } else { 0 };
         let limit = if aged { over + BATCH as u64 } else { over + moved };
+        let limit = limit.min(MOST);
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let txn = Txn::new().and_then([some(&keys, part, SortOrder::Ascend, limit)]);
         let mut reply = self.history_call("trim", txn).await?;
@@ -154,8 +157,8 @@ impl EtcdBackend {
 
     /// The newest records, newest first.
     pub(crate) async fn newest(&self, query: &RecordQuery) -> Result<Vec<Record>, BackendError> {
-        const MOST: u64 = 1_000_000;
-        let wanted = u64::try_from(query.limit).unwrap_or(u64::MAX).min(MOST);
+        const LIMIT: u64 = 1_000_000;
+        let wanted = u64::try_from(query.limit).unwrap_or(u64::MAX).min(LIMIT);
         if wanted == 0 {
             return Ok(Vec::new());
         }
@@ -178,7 +181,7 @@ impl EtcdBackend {
             }
             all.sort_by_key(|stored| std::cmp::Reverse(stored.place));
             // Too old ones may have taken the places of others.
-            if all.len() < query.limit && more && limit < MOST {
+            if all.len() < query.limit && more && limit < LIMIT {
                 limit *= 4;
                 continue;
             }

@@ -7,10 +7,11 @@
 
 use etcd_client::{Compare, CompareOp, GetOptions, SortOrder, SortTarget, Txn, TxnOp};
 use tidelock::stored::{NONE, RecordText};
-use tidelock::{BackendError, FencingToken, JobId, Record, RunId, RunState};
+use tidelock::{BackendError, FencingToken, JobId, Lease, Record, RunId, RunState};
 
 use crate::acquire::{absent, counting};
 use crate::keys::{self, Keys, Part};
+use crate::locks::revision;
 use crate::reply::{Entry, Reply};
 
 /// The token of a record that was written with its grant.
@@ -66,13 +67,43 @@ pub(crate) fn count(keys: &Keys, part: Part) -> TxnOp {
     TxnOp::get(keys.all(part), Some(counting(keys, part)))
 }
 
-/// The record of a run with its grant. One that tells of an end stays: it knows more.
-pub(crate) fn store_running(keys: &Keys, record: &Record, saved: i64) -> TxnOp {
-    let (here, there) = places(keys, record, Part::Runs);
-    let put = || TxnOp::put(here.clone(), write(record, None, saved, true), None);
-    let again = Txn::new().when(starts(&here, "running ")).and_then([put()]);
-    let first = Txn::new().when([absent(here.clone()), absent(there)]).and_then([put()]);
-    TxnOp::txn(first.or_else([TxnOp::txn(again)]))
+/// The record of a run, with its grant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Running {
+    /// It is its first: as a rule. A transaction within another costs the servers as much as two.
+    First,
+    /// There may be one, which stays where it tells of an end: it knows more.
+    Again,
+}
+
+impl Running {
+    /// What has to be so for it, and how it is stored.
+    pub(crate) fn store(self, keys: &Keys, record: &Record, saved: i64) -> (Vec<Compare>, TxnOp) {
+        let (here, there) = places(keys, record, Part::Runs);
+        let put = || TxnOp::put(here.clone(), write(record, None, saved, true), None);
+        let first = vec![absent(here.clone()), absent(there)];
+        match self {
+            Self::First => (first, put()),
+            Self::Again => {
+                let again = Txn::new().when(starts(&here, "running ")).and_then([put()]);
+                let first = Txn::new().when(first).and_then([put()]);
+                (Vec::new(), TxnOp::txn(first.or_else([TxnOp::txn(again)])))
+            }
+        }
+    }
+}
+
+/// How a run ended, whose record is still the one that was stored with its grant: what has to be so
+/// for that, and how it is stored.
+pub(crate) fn store_end(
+    keys: &Keys,
+    record: &Record,
+    saved: i64,
+    lease: &Lease,
+) -> (Compare, TxnOp) {
+    let here = keys.run(Part::Runs, record.run_id);
+    let untouched = Compare::mod_revision(here.clone(), CompareOp::Equal, revision(lease.token));
+    (untouched, TxnOp::put(here, write(record, None, saved, false), None))
 }
 
 /// Stores a record where what is there yields to it, in one step. Where that takes more than

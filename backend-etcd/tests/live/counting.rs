@@ -176,3 +176,23 @@ async fn runs_that_turn_out_as_ticks_not_run_are_trimmed_as_others_are() {
     let all = server.post("kv/range", r#"{"key":"AA==","range_end":"AA=="}"#);
     assert_eq!(all.matches("\"key\"").count(), 5);
 }
+
+/// One round trip stands between a tick and its handler, also where a history is full at each run.
+#[tokio::test]
+async fn nothing_is_trimmed_between_a_grant_and_its_run() {
+    let server = EtcdServer::start(EtcdSettings::new());
+    let backend = EtcdBackend::builder(namespace()).keep(1);
+    let backend = backend.connect_lazy(&server.endpoints().join(",")).unwrap();
+    let mut received = Received::by(&server);
+    for second in 0..5 {
+        let mut request = ask("job", second);
+        request.ttl = Duration::from_secs(600);
+        let _ = received.take();
+        let grant = granted(&backend, &request).await;
+        let lease = if second == 0 { vec![("LeaseGrant", 1)] } else { vec![] };
+        assert_eq!(received.take(), [&[("Txn", 1)][..], &lease].concat(), "{second}");
+        finish(&backend, &request, &grant.lease).await.unwrap();
+    }
+    let _ = received.take();
+    assert_eq!(crate::bench::history(&backend).await.len(), 1);
+}

@@ -104,7 +104,8 @@ async fn added_at_a_full_minute(ahead_ms: i64, replaced: bool) -> Vec<String> {
     let fleet = Fleet::new();
     let other = Job::new("other").cron("0 0 1 1 *").unwrap().run(|_| async {});
     let clock = fleet.clock.skewed(ahead(ahead_ms));
-    let node = fleet.node_over(fleet.backend.clone(), clock, "a").clock_policy(ClockPolicy::Correct);
+    let node =
+        fleet.node_over(fleet.backend.clone(), clock, "a").clock_policy(ClockPolicy::Correct);
     let node = node.job(other).unwrap().start().await.unwrap();
     until(&fleet, "2026-01-01T12:01:00.001Z").await;
     let job = |cron| Job::new("j").cron(cron).unwrap().run(|_| async {});
