@@ -13,6 +13,7 @@ use super::outcome::Outcome;
 use super::plan::{NodePlan, Plan, StorePlan};
 use super::play::in_paused_time;
 use super::stage::Stage;
+use super::when::whole_ms;
 use super::wrong_use::{check_node, check_nodes, check_times};
 
 /// A thousand years.
@@ -124,14 +125,14 @@ impl Simulation {
         self
     }
 
-    /// The clock of a node is ahead by that much (behind, if negative).
+    /// The clock of a node is ahead by that much (behind, if negative), and by no more than 292 years.
     ///
     /// # Panics
     ///
     /// Here and below: when there is no such node.
     #[track_caller]
     pub fn skew(mut self, node: usize, ahead: SignedDuration) -> Self {
-        self.node(node).offset_ms = i64::try_from(ahead.as_millis()).unwrap_or(i64::MAX);
+        self.node(node).offset_ms = whole_ms(ahead);
         self
     }
 
@@ -145,8 +146,7 @@ impl Simulation {
     /// The clock of a node is set forward by that much (back, if negative).
     #[track_caller]
     pub fn step(self, node: usize, at: Duration, by: SignedDuration) -> Self {
-        let by_ms = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
-        self.disturbed(node, at, Disturbance::Step { node, by_ms })
+        self.disturbed(node, at, Disturbance::Step { node, by_ms: whole_ms(by) })
     }
 
     /// Requests of all nodes take up to that long.

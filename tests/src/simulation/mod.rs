@@ -34,6 +34,7 @@ mod event;
 mod failure;
 mod handler;
 mod kit;
+mod late;
 mod listen;
 mod log;
 mod lost;

@@ -6,6 +6,7 @@ mod determinism;
 mod doctored;
 mod drawn;
 mod kit;
+mod kit_clocks;
 mod kit_lost;
 mod kit_wrong_use;
 mod rehearsals;
