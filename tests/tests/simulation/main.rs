@@ -7,6 +7,7 @@ mod doctored;
 mod drawn;
 mod kit;
 mod kit_clocks;
+mod kit_disturbed;
 mod kit_lost;
 mod kit_wrong_use;
 mod rehearsals;
