@@ -35,6 +35,7 @@ mod failure;
 mod handler;
 mod kit;
 mod late;
+mod left;
 mod listen;
 mod lives;
 mod log;

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidelock::{Clear, Clock, Job, JobId, LockBackend, LockKey, Release, Scheduler, TestClock};
+use tidelock::{Clear, Clock, Job, JobId, LockBackend, LockKey, Release, TestClock};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use super::action::{Action, actions};
 use super::disturbance::Disturbance;
-use super::log::{Left, Log, Trace};
+use super::log::{Log, Trace};
 use super::node::Node;
 use super::ongoing::Ongoing;
 use super::plan::Plan;
@@ -165,39 +165,9 @@ impl<'a> Stage<'a> {
         for task in &self.asking {
             task.abort();
         }
-        // Locks of nodes that have died go by themselves.
-        let longest = self.plan.jobs.iter().map(super::plan::JobPlan::lock_ttl_ms).max();
-        let lasting = self.plan.real.map_or(1, |real| real.lasting);
-        sleep(Duration::from_millis(longest.unwrap_or(30_000) * lasting + 1_000)).await;
+        self.outlast_locks().await;
         let left = self.left().await;
         self.log.into_trace(self.plan.start, self.lives, left)
-    }
-
-    /// What the backend has of each job.
-    async fn left(&self) -> Vec<Left> {
-        let backend = self.venue.reader();
-        let reader = Scheduler::builder(backend.clone()).clock(self.clock.clone()).seed(0);
-        let Ok(reader) = reader.start().await else {
-            return Vec::new();
-        };
-        let mut left = Vec::new();
-        for id in self.ids {
-            let records = reader.history(id, self.most()).await.unwrap_or_default();
-            let state = match JobId::new(id) {
-                Ok(id) => backend.inspect(&LockKey::of(&id)).await.ok(),
-                Err(_) => None,
-            };
-            left.push(Left {
-                records,
-                state: state.map(|answer| answer.value).unwrap_or_default(),
-            });
-        }
-        left
-    }
-
-    /// How many records are read of a job: all, or as many as a real server is asked for at a time.
-    fn most(&self) -> usize {
-        if self.plan.real.is_some() { 20_000 } else { usize::MAX }
     }
 
     async fn act(&mut self, at: u64, action: Action) {

@@ -9,6 +9,7 @@ mod kit;
 mod kit_clocks;
 mod kit_disturbed;
 mod kit_lost;
+mod kit_records;
 mod kit_wrong_use;
 mod rehearsals;
 mod seeds;
