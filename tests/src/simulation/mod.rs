@@ -27,6 +27,7 @@
 
 mod action;
 mod acts;
+mod asserts;
 mod disturbance;
 mod draw;
 mod due;
@@ -36,9 +37,11 @@ mod handler;
 mod kit;
 mod late;
 mod left;
+mod life;
 mod listen;
 mod lives;
 mod log;
+mod losses;
 mod lost;
 mod node;
 mod ongoing;
