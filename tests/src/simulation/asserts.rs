@@ -19,6 +19,7 @@ impl Outcome {
     /// When one was.
     #[track_caller]
     pub fn assert_once_per_tick(&self) -> &Self {
+        self.assert_heard();
         let mut started = BTreeSet::new();
         for event in &self.trace.events {
             let What::Started(ask) = event.what else { continue };
@@ -38,6 +39,7 @@ impl Outcome {
     /// When two were.
     #[track_caller]
     pub fn assert_no_overlap(&self) -> &Self {
+        self.assert_heard();
         let found = overlap(&self.trace, self.plan.blocking_ms.saturating_mul(1_000));
         let around = |at| self.trace.around(at);
         assert!(found.is_none(), "two runs at a time\n{}", found.map(around).unwrap_or_default());
@@ -63,6 +65,7 @@ impl Outcome {
     /// When something is silent.
     #[track_caller]
     pub fn assert_nothing_silent(&self) -> &Self {
+        self.assert_heard();
         let losses = Losses::of(&self.trace, &self.plan);
         let mut of_runs: BTreeMap<RunId, Vec<&Record>> = BTreeMap::new();
         for record in self.trace.left.iter().flat_map(|left| &left.records) {
@@ -97,6 +100,7 @@ impl Outcome {
     /// When one was not.
     #[track_caller]
     pub fn assert_every_tick_ran(&self) -> &Self {
+        self.assert_heard();
         let not_run = |(sum, mut all): (u64, Vec<_>), job| {
             let (count, wrong) = self.not_run(job);
             all.extend(wrong);
@@ -115,6 +119,7 @@ impl Outcome {
     /// When one did not.
     #[track_caller]
     pub fn assert_all_succeeded(&self) -> &Self {
+        self.assert_heard();
         let wrong = self.of_each(|record| {
             record.state != RunState::Succeeded && !record.state.is_tick_not_run()
         });
@@ -123,11 +128,62 @@ impl Outcome {
         self
     }
 
+    /// Nothing can be said where something was not heard.
+    #[track_caller]
+    pub(super) fn assert_heard(&self) {
+        let unheard = self.trace.events.iter().find_map(|event| match event.what {
+            What::Unheard(life, lost) => Some((event.at, life, lost)),
+            _ => None,
+        });
+        if let Some((at, life, lost)) = unheard {
+            let (name, around) = (&self.trace.lives[life], self.trace.around(at));
+            panic!(
+                "of what {name} told of its runs, {lost} things were lost: whether all was in \
+                 order cannot be said\n{around}"
+            );
+        }
+    }
+
     /// The records of all jobs of which something is so.
     fn of_each(&self, is: impl Fn(&Record) -> bool) -> Vec<Wrong<'_>> {
         let all = self.trace.left.iter().enumerate();
         let all = all.flat_map(|(job, left)| left.records.iter().map(move |record| (job, record)));
         let all = all.filter(|(_, record)| is(record));
         all.map(|(job, record)| Wrong { job, what: Fact::Record(record) }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::time::Duration;
+
+    use tidelock::Job;
+
+    use super::*;
+    use crate::simulation::{Event, Simulation};
+
+    #[test]
+    fn where_something_was_not_heard_nothing_is_said() {
+        let minutely = Job::new("minutely").cron("* * * * *").unwrap().run(|_| async {});
+        let mut outcome = Simulation::new([minutely]).run_for(Duration::from_secs(150));
+        let asks: [fn(&Outcome); 6] = [
+            |it| drop(it.assert_once_per_tick().clone()),
+            |it| drop(it.assert_no_overlap().clone()),
+            |it| drop(it.assert_nothing_silent().clone()),
+            |it| drop(it.assert_every_tick_ran().clone()),
+            |it| drop(it.assert_all_succeeded().clone()),
+            |it| assert_eq!(it.ticks_not_run("minutely"), 0),
+        ];
+        asks.into_iter().for_each(|ask| ask(&outcome));
+        outcome.trace.events.insert(4, Event { at: 0, what: What::Unheard(1, 976) });
+        for ask in asks {
+            let failed = catch_unwind(AssertUnwindSafe(|| ask(&outcome))).unwrap_err();
+            let text = failed.downcast_ref::<String>().unwrap();
+            assert!(
+                text.starts_with("of what n1 told of its runs, 976 things were lost"),
+                "{text}"
+            );
+        }
     }
 }

@@ -6,7 +6,7 @@ use tidelock::{ClockPolicy, Scheduler};
 use tokio::time::{Instant, sleep};
 
 use super::event::What;
-use super::listen::listen;
+use super::listen::Listener;
 use super::node::Node;
 use super::stage::{LAST_DEADLINE, Stage};
 use super::way::Way;
@@ -32,10 +32,12 @@ impl Stage<'_> {
         let settings = &plan.nodes[seat];
         let mut way = Way::new((route, plan), life, log, settings.network, seed);
         way.process.blocking_takes(Duration::from_millis(plan.blocking_ms));
-        let mut builder = Scheduler::builder(way.backend())
-            .clock(seats[seat].clock.clone())
-            .seed(seed)
-            .spawner(way.process.clone());
+        let listener = self.listens.then(|| Listener::new(&way.process, life, log));
+        let builder = Scheduler::builder(way.backend()).clock(seats[seat].clock.clone()).seed(seed);
+        let mut builder = match &listener {
+            Some(listener) => builder.spawner(listener.clone()),
+            None => builder.spawner(way.process.clone()),
+        };
         if settings.corrects {
             builder = builder.clock_policy(ClockPolicy::Correct);
         }
@@ -56,8 +58,8 @@ impl Stage<'_> {
         }
         way.meet(ongoing.trouble(seat));
         if let Ok(scheduler) = builder.start().await {
-            if self.listens {
-                self.asking.push(listen(life, scheduler.events(), self.log.clone()));
+            if let Some(listener) = listener {
+                listener.listen(scheduler.events());
             }
             self.seats[seat].node = Some(Node::new(scheduler, way));
         }

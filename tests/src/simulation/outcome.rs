@@ -65,6 +65,7 @@ impl Outcome {
     /// tells why.
     #[track_caller]
     pub fn ticks_not_run(&self, job: &str) -> u64 {
+        self.assert_heard();
         self.not_run(self.job(job)).0
     }
 

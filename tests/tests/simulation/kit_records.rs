@@ -39,6 +39,23 @@ fn code_that_goes_on_when_all_is_over_has_its_record() {
 }
 
 #[test]
+fn a_crowd_of_runs_that_end_at_once_is_heard() {
+    let crowd = (0..1_500).map(|number| {
+        let job = Job::new(format!("job-{number}")).cron("* * * * *").unwrap();
+        job.run(|_| sleep(10 * SECOND))
+    });
+    let outcome = Simulation::new(crowd).nodes(1).run_for(150 * SECOND);
+    outcome.assert_no_overlap().assert_nothing_silent().assert_once_per_tick();
+    outcome.assert_every_tick_ran().assert_all_succeeded();
+    let count = |is_it: fn(&tidelock_tests::simulation::What) -> bool| {
+        outcome.trace().events.iter().filter(|event| is_it(&event.what)).count()
+    };
+    use tidelock_tests::simulation::What;
+    assert_eq!(count(|what| matches!(what, What::Started(_))), 3_000);
+    assert_eq!(count(|what| matches!(what, What::Finished { .. })), 3_000);
+}
+
+#[test]
 fn a_tick_that_was_granted_and_never_started_did_not_run() {
     let noon = Job::new("noon").cron("0 12 * * *").unwrap().run(|_| sleep(MINUTE));
     let outcome = Simulation::new([noon])
