@@ -60,10 +60,13 @@ impl TestClock {
         Self { drift_ppm: ppm, ..self.skewed(SignedDuration::ZERO) }
     }
 
-    /// Sets the clock forward by `by` (back, if negative).
+    /// Sets the clock forward by `by` (back, if negative): in all by no more than 292 years.
     pub fn step(&self, by: SignedDuration) {
-        let nanos = i64::try_from(by.as_nanos()).unwrap_or(i64::MAX);
-        self.offset.fetch_add(nanos, Ordering::Relaxed);
+        let most = if by.is_negative() { i64::MIN } else { i64::MAX };
+        let nanos = i64::try_from(by.as_nanos()).unwrap_or(most);
+        let moved = |offset: i64| Some(offset.saturating_add(nanos));
+        // It always moves: there is no error.
+        let _ = self.offset.fetch_update(Ordering::Relaxed, Ordering::Relaxed, moved);
     }
 }
 
@@ -71,9 +74,11 @@ impl TestClock {
     /// What it shows that long after it was made, that many nanoseconds ahead.
     fn in_128_bits(&self, elapsed: Duration, offset: i64) -> Timestamp {
         let passed = i128::try_from(elapsed.as_nanos()).unwrap_or(i128::MAX);
-        let drifted = passed + passed * i128::from(self.drift_ppm) / 1_000_000;
-        let nanos = self.start.as_nanosecond() + drifted + i128::from(offset);
-        Timestamp::from_nanosecond(nanos).unwrap_or(Timestamp::MAX)
+        let drift = passed.saturating_mul(i128::from(self.drift_ppm)) / 1_000_000;
+        let moved = passed.saturating_add(drift).saturating_add(i128::from(offset));
+        let nanos = self.start.as_nanosecond().saturating_add(moved);
+        let most = if nanos < 0 { Timestamp::MIN } else { Timestamp::MAX };
+        Timestamp::from_nanosecond(nanos).unwrap_or(most)
     }
 
     /// The same in 64 bits, where it is not centuries away: a simulation reads clocks more often than
@@ -124,5 +129,21 @@ mod tests {
                 }
             }
         }
+    }
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_that_is_centuries_off_is_off_in_the_direction_that_was_said() {
+        let clock = TestClock::new("2026-01-01T00:00:00Z".parse().unwrap());
+        let year = |by| clock.skewed(by).now().strftime("%Y").to_string();
+        assert_eq!(year(SignedDuration::MIN), "1733");
+        assert_eq!(year(SignedDuration::MAX), "2318");
+        let moved = clock.skewed(SignedDuration::MIN);
+        moved.step(SignedDuration::MIN);
+        assert_eq!(moved.now().strftime("%Y").to_string(), "1733");
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(clock.drifting(i64::MIN).now(), Timestamp::MIN);
+        assert_eq!(clock.drifting(i64::MAX).now(), Timestamp::MAX);
+        let elapsed = Duration::MAX;
+        assert_eq!(clock.drifting(i64::MIN).in_128_bits(elapsed, i64::MIN), Timestamp::MIN);
+        assert_eq!(clock.drifting(i64::MAX).in_128_bits(elapsed, i64::MAX), Timestamp::MAX);
     }
 }

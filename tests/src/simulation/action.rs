@@ -24,15 +24,16 @@ pub(crate) fn actions(plan: &Plan) -> Vec<(u64, Action)> {
         actions.push((at, Action::Begin(what)));
         let mut what = what;
         if let Some(&mut duration) = what.duration_mut() {
-            actions.push((at + duration, Action::End(what)));
+            actions.push((at.saturating_add(duration), Action::End(what)));
         }
     }
     actions.push((plan.clocks_right_at, Action::SetClocksRight));
     actions.push((plan.heal_at, Action::Calm));
-    // Nothing is done after the healing, and what falls on one moment keeps its order.
+    // Nothing is done after the healing. What falls on one moment keeps its order, but for what ends
+    // there: what goes on at once is not interrupted.
     actions.retain(|(at, action)| {
         *at < plan.heal_at || matches!(action, Action::Join(_) | Action::Calm)
     });
-    actions.sort_by_key(|(at, _)| *at);
+    actions.sort_by_key(|(at, action)| (*at, matches!(action, Action::End(_))));
     actions
 }

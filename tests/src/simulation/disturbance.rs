@@ -13,6 +13,9 @@ pub struct Planned {
 }
 
 /// Something that goes wrong, or that an operator does. Nodes are counted from 0, and so are jobs.
+///
+/// What is wrong with the way of a node is so for whoever is started in its place, until the last
+/// disturbance of that kind is over; a place stays empty for as long as one of them says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Disturbance {
@@ -67,7 +70,7 @@ pub enum Disturbance {
         /// Whether nothing answers, rather than that they are refused.
         silent: bool,
     },
-    /// A node stands still, as with SIGSTOP or on a suspended machine, and goes on.
+    /// A process stands still, as with SIGSTOP or on a suspended machine, and goes on.
     Freeze {
         /// Which.
         node: usize,

@@ -8,8 +8,8 @@ use tidelock::{AcquireRequest, ErrorKind, Job, Scheduler, TestClock};
 use tidelock_memory::MemoryBackend;
 use tokio::time::{Instant, sleep};
 
-use super::disturbance::Disturbance;
-use super::plan::{NodePlan, Plan};
+use super::late::late_ms;
+use super::plan::Plan;
 use super::when::signed_ms;
 use crate::{Fault, Faults, NodeSpawner, Op};
 
@@ -66,10 +66,9 @@ impl Due {
         let latency = plan.nodes.iter().map(|node| node.network.latency_ms).max().unwrap_or(0);
         let trips = i64::try_from(latency.saturating_mul(6)).unwrap_or(i64::MAX);
         let splay = i64::try_from(self.splay.as_millis()).unwrap_or(i64::MAX);
-        let slack = [trips, splay, late_ms(plan)].into_iter().fold(SLACK_MS, i64::saturating_add);
-        let end_ms = i64::try_from(plan.end_at).unwrap_or(i64::MAX);
-        let last_ms = end_ms.saturating_sub(slack);
-        let last = later(plan.start, last_ms);
+        let end = i64::try_from(plan.end_at).unwrap_or(i64::MAX);
+        let answered = [SLACK_MS, trips, splay].into_iter().fold(end, i64::saturating_sub);
+        let last = later(plan.start, answered.saturating_sub(late_ms(plan, answered)));
         self.ticks.truncate(self.ticks.partition_point(|tick| *tick <= last));
         self.ticks
     }
@@ -125,7 +124,8 @@ impl Drop for Asker {
 }
 
 fn later(start: Timestamp, ms: i64) -> Timestamp {
-    start.checked_add(signed_ms(ms)).unwrap_or(Timestamp::MAX)
+    let most = if ms < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    start.checked_add(signed_ms(ms)).unwrap_or(most)
 }
 
 /// How far the clocks of nodes are ahead at the start: the first job that is registered may begin
@@ -134,29 +134,4 @@ fn ahead_ms(plan: &Plan) -> i64 {
     let ahead = plan.nodes.iter().map(|node| node.offset_ms).max().unwrap_or(0).max(0);
     let most = i64::try_from(AcquireRequest::MAX_AHEAD.as_millis()).unwrap_or(i64::MAX);
     if plan.store.clock { ahead.min(most) } else { ahead }
-}
-
-/// How late the clocks are at the end: that of the best node of those of which nothing is wrong
-/// for a while, or that of the worst.
-fn late_ms(plan: &Plan) -> i64 {
-    let late = |(seat, node): (usize, &NodePlan)| {
-        let end_ms = i64::try_from(plan.end_at).unwrap_or(i64::MAX);
-        let drift = (-node.drift_ppm).max(0).saturating_mul(end_ms / 1_000) / 1_000;
-        let back = |what: Disturbance| match what {
-            Disturbance::Step { node, by_ms } if node == seat => by_ms.saturating_neg().max(0),
-            _ => 0,
-        };
-        let steps = plan.disturbances.iter().map(|planned| back(planned.what));
-        let behind = node.offset_ms.saturating_neg().max(0);
-        steps.fold(behind.saturating_add(drift), i64::saturating_add)
-    };
-    let disturbed = |seat: usize| {
-        let hit = |what: Disturbance| {
-            what.node() == Some(seat) && !matches!(what, Disturbance::Step { .. })
-        };
-        plan.disturbances.iter().any(|planned| hit(planned.what))
-    };
-    let nodes = || plan.nodes.iter().enumerate();
-    let well = nodes().filter(|(seat, _)| !disturbed(*seat)).map(late).min();
-    well.or_else(|| nodes().map(late).max()).unwrap_or(0)
 }

@@ -133,6 +133,8 @@ pub enum What {
     },
     /// A node tells that a run starts: what is known of handlers that note nothing themselves.
     Started(Ask),
+    /// So much of what a node told of its runs was not heard.
+    Unheard(Life, u64),
     /// A node tells that a run has ended.
     Finished {
         /// Which node.

@@ -29,6 +29,8 @@ pub(super) enum Fact<'a> {
     Record(&'a Record),
     /// A tick that left none.
     Lost(Timestamp),
+    /// A tick that was granted and not started, and the record of its run, if there is one.
+    NotStarted(Timestamp, Option<&'a Record>),
 }
 
 impl Wrong<'_> {
@@ -38,7 +40,7 @@ impl Wrong<'_> {
                 let first = record.ticks.map(|ticks| ticks.first);
                 record.occurrence.or(first).map(tidelock::Occurrence::at)
             }
-            Fact::Lost(tick) => Some(tick),
+            Fact::Lost(tick) | Fact::NotStarted(tick, _) => Some(tick),
         }
     }
 
@@ -46,7 +48,7 @@ impl Wrong<'_> {
     fn at(&self) -> Timestamp {
         let started = match self.what {
             Fact::Record(record) => record.started,
-            Fact::Lost(tick) => tick,
+            Fact::Lost(tick) | Fact::NotStarted(tick, _) => tick,
         };
         self.tick().unwrap_or(started)
     }
@@ -57,6 +59,10 @@ impl Wrong<'_> {
             Fact::Record(record) => format!("{id} {}", record_line(record)),
             Fact::Lost(tick) => {
                 format!("{id} tick {tick}: nobody took it, and no record tells why")
+            }
+            Fact::NotStarted(tick, record) => {
+                let told = record.map_or_else(|| format!("tick {tick}"), record_line);
+                format!("{id} {told}: granted, and its handler was never called")
             }
         }
     }

@@ -13,6 +13,7 @@ use super::outcome::Outcome;
 use super::plan::{NodePlan, Plan, StorePlan};
 use super::play::in_paused_time;
 use super::stage::Stage;
+use super::when::whole_ms;
 use super::wrong_use::{check_node, check_nodes, check_times};
 
 /// A thousand years.
@@ -24,10 +25,14 @@ const FOR_EVER: u64 = 1_000 * 366 * 86_400_000;
 /// has to be tokio's timers, or nothing: while a handler waits for a socket or a thread, time
 /// stands still or jumps. The same simulation gives the same outcome each time.
 ///
-/// Nodes are counted from 0. Moments are counted from the start. What is cut off, frozen or away
-/// at the end is healed, then all nodes are shut down. Runs under way have two minutes to end, and are
-/// then cancelled, which [`assert_all_succeeded`](Outcome::assert_all_succeeded) finds: mind that a
-/// round number of days from midnight ends exactly on a tick of a job that is due at midnight.
+/// Nodes are counted from 0. Moments are counted from the start. What goes wrong lasts for as long as
+/// was said, whatever else begins or ends meanwhile, and for whoever is started in a node's place; a
+/// process alone that stands still is followed by one that does not.
+///
+/// What is cut off, frozen or away at the end is healed, then all nodes are shut down. Runs under way
+/// have two minutes to end, those of a node that is being deployed too, and are then cancelled, which
+/// [`assert_all_succeeded`](Outcome::assert_all_succeeded) finds: mind that a round number of days
+/// from midnight ends exactly on a tick of a job that is due at midnight.
 ///
 /// [`run_for`](Self::run_for) has a runtime of its own and belongs in a plain `#[test]`, not in a
 /// `#[tokio::test]`. In a debug build months pass in seconds where dependencies are optimised, by
@@ -124,14 +129,14 @@ impl Simulation {
         self
     }
 
-    /// The clock of a node is ahead by that much (behind, if negative).
+    /// The clock of a node is ahead by that much (behind, if negative), and by no more than 292 years.
     ///
     /// # Panics
     ///
     /// Here and below: when there is no such node.
     #[track_caller]
     pub fn skew(mut self, node: usize, ahead: SignedDuration) -> Self {
-        self.node(node).offset_ms = i64::try_from(ahead.as_millis()).unwrap_or(i64::MAX);
+        self.node(node).offset_ms = whole_ms(ahead);
         self
     }
 
@@ -145,8 +150,7 @@ impl Simulation {
     /// The clock of a node is set forward by that much (back, if negative).
     #[track_caller]
     pub fn step(self, node: usize, at: Duration, by: SignedDuration) -> Self {
-        let by_ms = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
-        self.disturbed(node, at, Disturbance::Step { node, by_ms })
+        self.disturbed(node, at, Disturbance::Step { node, by_ms: whole_ms(by) })
     }
 
     /// Requests of all nodes take up to that long.
@@ -206,7 +210,7 @@ impl Simulation {
         self
     }
 
-    /// A node stands still, as a suspended machine does.
+    /// A node stands still, as a process that is stopped by a signal or a suspended machine does.
     #[track_caller]
     pub fn freeze(self, node: usize, at: Duration, lasts: Duration) -> Self {
         self.disturbed(node, at, Disturbance::Freeze { node, for_ms: ms(lasts) })

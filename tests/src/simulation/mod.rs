@@ -27,6 +27,7 @@
 
 mod action;
 mod acts;
+mod asserts;
 mod disturbance;
 mod draw;
 mod due;
@@ -34,10 +35,16 @@ mod event;
 mod failure;
 mod handler;
 mod kit;
+mod late;
+mod left;
+mod life;
 mod listen;
+mod lives;
 mod log;
+mod losses;
 mod lost;
 mod node;
+mod ongoing;
 mod oracle;
 mod outcome;
 mod plan;
@@ -51,6 +58,7 @@ mod sweep;
 mod tap;
 mod timeline;
 mod under_way;
+mod way;
 mod when;
 mod wrong_use;
 

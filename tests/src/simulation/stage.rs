@@ -4,21 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidelock::{Clear, Clock, Job, JobId, LockBackend, LockKey, Release, Scheduler, TestClock};
+use tidelock::{Clear, Clock, Job, JobId, LockBackend, LockKey, Release, TestClock};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use super::action::{Action, actions};
 use super::disturbance::Disturbance;
-use super::log::{Left, Log, Trace};
-use super::node::{Node, Way};
+use super::log::{Log, Trace};
+use super::node::Node;
+use super::ongoing::Ongoing;
 use super::plan::Plan;
 use super::real::Venue;
 use super::store::Store;
+use super::way::Way;
 use super::when::signed_ms;
 
-/// How long the last shutdown may take.
-const LAST_DEADLINE: Duration = Duration::from_secs(120);
+/// How long runs may go on when all is over.
+pub(super) const LAST_DEADLINE: Duration = Duration::from_secs(120);
 
 /// One run of a fleet.
 pub(crate) struct Stage<'a> {
@@ -35,8 +37,7 @@ pub(crate) struct Stage<'a> {
     pub(super) seats: Vec<Seat>,
     /// The place of each life.
     pub(super) lives: Vec<usize>,
-    /// Nodes whose successors have started already.
-    pub(super) leaving: Vec<Way>,
+    pub(super) ongoing: Ongoing,
     pub(super) ending: Vec<JoinHandle<()>>,
     /// Manual runs that are waited for.
     pub(super) asking: Vec<JoinHandle<()>>,
@@ -52,7 +53,15 @@ pub(super) struct Seat {
     pub(super) program: Program,
     pub(super) clock: TestClock,
     pub(super) node: Option<Node>,
+    /// Nodes whose successors have started already.
+    pub(super) leaving: Vec<Way>,
     pub(super) lives: u64,
+}
+
+impl Seat {
+    pub(super) fn ways(&mut self) -> impl Iterator<Item = &mut Way> {
+        self.leaving.iter_mut().chain(self.node.as_mut().map(|node| &mut node.way))
+    }
 }
 
 /// The jobs as one place in the fleet has them.
@@ -71,6 +80,7 @@ impl<'a> Stage<'a> {
             program: program.clone(),
             clock: clock.drifting(node.drift_ppm).skewed(signed_ms(node.offset_ms)),
             node: None,
+            leaving: Vec::new(),
             lives: 0,
         };
         Self {
@@ -84,7 +94,7 @@ impl<'a> Stage<'a> {
             venue: Arc::new(Store::new(plan.store, &clock)),
             clock,
             lives: Vec::new(),
-            leaving: Vec::new(),
+            ongoing: Ongoing::default(),
             ending: Vec::new(),
             asking: Vec::new(),
             away: BTreeMap::new(),
@@ -142,7 +152,7 @@ impl<'a> Stage<'a> {
     pub(crate) async fn play(mut self) -> Trace {
         for (at, action) in actions(self.plan) {
             sleep_until(self.begun + Duration::from_millis(at)).await;
-            self.act(action).await;
+            self.act(at, action).await;
         }
         sleep_until(self.begun + Duration::from_millis(self.plan.end_at)).await;
         for seat in 0..self.seats.len() {
@@ -155,47 +165,18 @@ impl<'a> Stage<'a> {
         for task in &self.asking {
             task.abort();
         }
-        // Locks of nodes that have died go by themselves.
-        let longest = self.plan.jobs.iter().map(super::plan::JobPlan::lock_ttl_ms).max();
-        let lasting = self.plan.real.map_or(1, |real| real.lasting);
-        sleep(Duration::from_millis(longest.unwrap_or(30_000) * lasting + 1_000)).await;
+        self.outlast_locks().await;
         let left = self.left().await;
         self.log.into_trace(self.plan.start, self.lives, left)
     }
 
-    /// What the backend has of each job.
-    async fn left(&self) -> Vec<Left> {
-        let backend = self.venue.reader();
-        let reader = Scheduler::builder(backend.clone()).clock(self.clock.clone()).seed(0);
-        let Ok(reader) = reader.start().await else {
-            return Vec::new();
-        };
-        let mut left = Vec::new();
-        for id in self.ids {
-            let records = reader.history(id, self.most()).await.unwrap_or_default();
-            let state = match JobId::new(id) {
-                Ok(id) => backend.inspect(&LockKey::of(&id)).await.ok(),
-                Err(_) => None,
-            };
-            left.push(Left {
-                records,
-                state: state.map(|answer| answer.value).unwrap_or_default(),
-            });
-        }
-        left
-    }
-
-    /// How many records are read of a job: all, or as many as a real server is asked for at a time.
-    fn most(&self) -> usize {
-        if self.plan.real.is_some() { 20_000 } else { usize::MAX }
-    }
-
-    async fn act(&mut self, action: Action) {
+    async fn act(&mut self, at: u64, action: Action) {
         match action {
+            Action::Join(seat) if self.ongoing.keeps_empty(seat) => {}
             Action::Join(seat) => self.join(seat).await,
             Action::Begin(Disturbance::Force { job, mark }) => self.force(job, mark).await,
-            Action::Begin(what) => self.begin(what),
-            Action::End(what) => self.end(what).await,
+            Action::Begin(what) => self.begin(at, what),
+            Action::End(what) => self.end(at, what).await,
             Action::SetClocksRight => {
                 let now = self.clock.now();
                 for seat in 0..self.seats.len() {

@@ -127,6 +127,7 @@ impl Event {
                 format!("    SAVED {} {} {state} of {count} ticks", name(life), id(job))
             }
             What::Started(a) => format!("  > {} starts", ask(a)),
+            What::Unheard(life, lost) => format!("  > {} told {lost} things unheard", name(life)),
             What::Finished { life, job, run, state } => {
                 format!("  > {} {} run {} ended: {state}", name(life), id(job), Short(*run))
             }

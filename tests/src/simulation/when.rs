@@ -109,6 +109,12 @@ pub(crate) fn ticks(schedule: &Schedule, after: Timestamp, through: Timestamp) -
     ticks
 }
 
+/// As milliseconds: as many as can be told, where there are more.
+pub(crate) fn whole_ms(duration: SignedDuration) -> i64 {
+    let most = if duration.is_negative() { i64::MIN } else { i64::MAX };
+    i64::try_from(duration.as_millis()).unwrap_or(most)
+}
+
 /// A signed number of milliseconds.
 pub(crate) fn signed_ms(ms: i64) -> SignedDuration {
     SignedDuration::from_millis(ms)

@@ -6,7 +6,6 @@
 mod asking;
 mod backlog;
 mod finding;
-mod life;
 mod liveness;
 mod once;
 mod overlap;

@@ -55,7 +55,8 @@ fn wrong(at: u64, text: String) -> Finding {
 fn may_be_lost(story: &Story<'_>, grant: &Grant) -> bool {
     let life = &story.lives[grant.ask.life];
     let orderly = story.ended_in_order(grant.ask.life);
-    let away = life.records_away.is_some_and(|at| grant.released.is_none_or(|end| end >= at));
+    let withheld = life.withheld().next();
+    let away = withheld.is_some_and(|(at, _)| grant.released.is_none_or(|end| end >= at));
     let unheard = story.runs.get(&grant.ask.run).is_none_or(never_heard);
     let closed = !story.plan.store.apart || !is_closed_by_nobody(story, grant);
     // A node that heard of its grant when the lock had gone closes the run before its record is in.

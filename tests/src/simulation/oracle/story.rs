@@ -5,14 +5,11 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use tidelock::{Occurrence, RunId, Schedule, SkipReason};
 
-use super::life::{LifeStory, Trouble};
 use crate::simulation::disturbance::Disturbance;
 use crate::simulation::event::{Answered, Ask, End, Event, Handler, Life, What};
+use crate::simulation::life::{LifeStory, lives};
 use crate::simulation::log::Trace;
 use crate::simulation::plan::Plan;
-
-/// How long it may take until no reply of those that were to be lost is lost any more.
-const LOST_REPLIES_US: u64 = 10_000_000;
 
 /// How long it may take several servers to settle who leads them: an election or two, and a call
 /// that each node makes in vain.
@@ -97,13 +94,11 @@ impl<'a> Story<'a> {
             let other = job.edited.as_ref().and_then(|when| when.schedule().ok());
             Some((job.when.schedule().ok()?, other))
         });
-        let lives = trace.seats.iter();
-        let lives = lives.map(|&seat| LifeStory { seat, ..LifeStory::default() }).collect();
         let mut story = Self {
             plan,
             trace,
             schedules: schedules.collect(),
-            lives,
+            lives: lives(trace),
             grants: vec![Vec::new(); jobs],
             moves: vec![Vec::new(); jobs],
             runs: BTreeMap::new(),
@@ -142,41 +137,12 @@ impl<'a> Story<'a> {
                     grant.released = grant.released.or(Some(at));
                 }
             }
-            What::Heard(ask, answer) if answer != Answered::Failed => {
-                let life = &mut self.lives[ask.life];
-                life.heard = life.heard.or(Some(at));
-            }
-            What::Up(life) => self.lives[life].up = at,
-            What::Stopping(life) => self.lives[life].stopping = Some(at),
-            What::Dropped(life) => {
-                (self.lives[life].stopping, self.lives[life].dropped) = (Some(at), true);
-            }
-            What::Stopped { life, unsaved, still_running, .. } => {
-                let life = &mut self.lives[life];
-                (life.stopped, life.still_running) = (Some((at, unsaved)), still_running);
-            }
-            What::Killed(life) => {
-                let life = &mut self.lives[life];
-                life.killed = life.killed.or(Some(at));
-            }
-            What::Edited(life, job) => {
-                self.lives[life].edited.push((at, job));
-                self.lives[life].begun.push((at, job));
-            }
             What::Forced { job, mark, held } => {
                 self.epochs[job] += usize::from(mark);
                 let newest = self.grants[job].last_mut().filter(|_| held);
                 if let Some(grant) = newest {
                     grant.forced = Some(at);
                 }
-            }
-            What::Added(life, job) => {
-                self.lives[life].added.push((at, job));
-                self.lives[life].begun.push((at, job));
-            }
-            What::LostReplies(life, _) => {
-                let until = Some(at + LOST_REPLIES_US);
-                self.lives[life].trouble(Trouble::Answers, at, until);
             }
             What::ServerAway(..) => self.away.push((at, u64::MAX)),
             What::ServerBack(_) => {
@@ -186,17 +152,6 @@ impl<'a> Story<'a> {
             What::Stalled(us) => self.stalls.push((at.saturating_sub(us), at)),
             // Servers take their time to come back.
             What::Calm => self.calm_at = self.calm_at.max(at),
-            What::Frozen(life) => self.lives[life].trouble(Trouble::Frozen, at, None),
-            What::Thawed(life) => self.lives[life].ends(Trouble::Frozen, at),
-            What::Cut(life) => self.lives[life].trouble(Trouble::Cut, at, None),
-            What::Healed(life) => self.lives[life].ends(Trouble::Cut, at),
-            What::Slow(life) => self.lives[life].trouble(Trouble::Answers, at, None),
-            What::AsEver(life) => self.lives[life].ends(Trouble::Answers, at),
-            What::RecordsAway(life) => {
-                let life = &mut self.lives[life];
-                life.records_away = life.records_away.or(Some(at));
-                life.trouble(Trouble::Answers, at, None);
-            }
             _ => {}
         }
     }
@@ -306,9 +261,7 @@ impl<'a> Story<'a> {
 
     /// Whether a node was shut down and left no record unsaved, and no run that goes on.
     pub(super) fn ended_in_order(&self, life: Life) -> bool {
-        let life = &self.lives[life];
-        !life.dropped
-            && life.shut_down().is_some_and(|(_, unsaved)| unsaved + life.still_running == 0)
+        self.lives[life].ended_in_order()
     }
 
     /// Whether a run held the lock at some moment between `from` and `to`.
