@@ -7,10 +7,11 @@ use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::hash::Seeded;
+use super::misfire::Tick;
 use super::plan::{Basis, Clocks, Place, Plan};
 use super::told::Told;
 use crate::job::Definition;
-use crate::{JobId, Misfire, Occurrence};
+use crate::{Intent, JobId, Misfire, Occurrence};
 
 /// One registration of a job: a job that is removed and added again has another one, so that an
 /// answer that comes late moves nothing of its successor.
@@ -306,10 +307,11 @@ impl Entry {
 
     /// Remembers which tick is really asked for: of several that are due, the newest. Tells whether
     /// it has to wait for the look-up: a backlog is run from its beginning, which that may still
-    /// find.
-    pub(crate) fn asks(&mut self, job: &Definition, tick: Occurrence) -> bool {
-        self.asking = Some(tick);
-        self.parked = !self.looked && matches!(job.misfire, Misfire::All { .. });
+    /// find; and what is past by this node's clock may not be due yet by the backend's.
+    pub(crate) fn asks(&mut self, job: &Definition, tick: Tick) -> bool {
+        self.asking = Some(tick.occurrence);
+        let is_backlog = matches!(job.misfire, Misfire::All { .. });
+        self.parked = !self.looked && (is_backlog || tick.intent != Intent::Run);
         self.parked
     }
 }

@@ -111,7 +111,7 @@ fn start(core: &Arc<Core>, moments: &Moments, due: Due) {
     match misfire::pick(&due.job, due.cursor, due.next, moment) {
         Ok(Picked { tick, successor }) => {
             let parked = match core.table().entry(due.registration) {
-                Some(entry) => entry.asks(&due.job, tick.occurrence),
+                Some(entry) => entry.asks(&due.job, tick),
                 None => true,
             };
             if !parked {

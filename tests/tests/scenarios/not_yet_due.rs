@@ -1,9 +1,10 @@
 //! What a node takes for missed is another's to run: clocks differ, and so do starts.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tidelock::{ClockPolicy, Job, Misfire, RunState, Schedule};
-use tidelock_tests::{Fault, Faults, Op};
+use tidelock_tests::{Fault, Faults, NodeSpawner, Op};
 use tokio::time::sleep;
 
 use crate::fleet::{Diary, Fleet, ahead, in_state, ms, secs};
@@ -147,4 +148,30 @@ async fn another_schedule_on_a_node_ahead_begins_by_the_backends_clock_while_a_t
     until(&fleet, "2026-01-01T12:03:00Z").await;
     let ran = ran(&stored(&fleet, "j").await);
     assert_eq!(ran, ["12:00:00", "12:01:00", "12:01:30", "12:02:30"]);
+}
+
+/// It stands still before it is first polled, and asks when it wakes, before its look has told it
+/// the time.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_wakes_for_the_first_time_with_a_clock_ahead_skips_nothing_that_is_not_due() {
+    let fleet = Fleet::new();
+    let slow = || {
+        let way = Faults::new(Arc::new(fleet.backend.clone()));
+        way.always(Op::Begin, Fault::Delay(ms(20)));
+        way.always(Op::Inspect, Fault::Delay(ms(20)));
+        way
+    };
+    let first = fleet.node_over(slow(), fleet.clock.clone(), "a").job(skips()).unwrap();
+    let _first = first.start().await.unwrap();
+    let spawner = NodeSpawner::new();
+    let clock = fleet.clock.skewed(ahead(5_900));
+    let second = fleet.node_over(slow(), clock, "b").spawner(spawner.clone()).job(skips()).unwrap();
+    spawner.freeze();
+    let _second = second.start().await.unwrap();
+    until(&fleet, "2026-01-01T12:02:59.468Z").await;
+    spawner.thaw();
+    until(&fleet, "2026-01-01T12:04:30Z").await;
+    let told = stored(&fleet, "j").await;
+    each_told_once(&told, &ticks("2026-01-01T12:00:00Z", 60, 5));
+    assert_eq!(ran(&told).len(), 5, "{told:#?}");
 }
