@@ -1,6 +1,7 @@
 //! Sending calls: each has a deadline, and is repeated where that can help.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use etcd_client::{
@@ -62,8 +63,8 @@ impl Wire {
         seconds: i64,
     ) -> Result<(i64, i64), Failure> {
         // Made twice, the one that nobody knows expires by itself.
-        self.call(operation, self.timeouts.operation, Repeat::Safe, |mut client| async move {
-            let granted = client.lease_grant(seconds, None).await?;
+        self.call(operation, self.timeouts.operation, Repeat::Safe, |client| async move {
+            let granted = client.lease_client().grant(seconds, None).await?;
             Ok((granted.id(), granted.ttl()))
         })
         .await
@@ -79,8 +80,8 @@ impl Wire {
         within: Duration,
         id: i64,
     ) -> Result<(), Failure> {
-        self.call(operation, within, Repeat::Safe, |mut client| async move {
-            client.lease_keep_alive(id).await.map(drop)
+        self.call(operation, within, Repeat::Safe, |client| async move {
+            client.lease_client().keep_alive(id).await.map(drop)
         })
         .await
     }
@@ -92,8 +93,8 @@ impl Wire {
         id: i64,
     ) -> Result<(), Failure> {
         let revoked = self
-            .call(operation, self.timeouts.operation, Repeat::Safe, |mut client| async move {
-                client.lease_revoke(id).await.map(drop)
+            .call(operation, self.timeouts.operation, Repeat::Safe, |client| async move {
+                client.lease_client().revoke(id).await.map(drop)
             })
             .await;
         match revoked {
@@ -107,8 +108,8 @@ impl Wire {
         operation: &'static str,
         id: i64,
     ) -> Result<LeaseTimeToLiveResponse, Failure> {
-        self.call(operation, self.timeouts.operation, Repeat::Safe, |mut client| async move {
-            client.lease_time_to_live(id, None).await
+        self.call(operation, self.timeouts.operation, Repeat::Safe, |client| async move {
+            client.lease_client().time_to_live(id, None).await
         })
         .await
     }
@@ -123,7 +124,7 @@ impl Wire {
         call: C,
     ) -> Result<T, Failure>
     where
-        C: Fn(Client) -> F + Send + Sync,
+        C: Fn(Arc<Client>) -> F + Send + Sync,
         F: Future<Output = Result<T, Driver>> + Send,
         T: Send,
     {
@@ -168,7 +169,7 @@ impl Wire {
         call: &C,
     ) -> Result<T, Failure>
     where
-        C: Fn(Client) -> F + Send + Sync,
+        C: Fn(Arc<Client>) -> F + Send + Sync,
         F: Future<Output = Result<T, Driver>> + Send,
         T: Send,
     {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use etcd_client::{Client, ConnectOptions, Error as Driver};
@@ -35,7 +35,8 @@ struct Member {
 
 #[derive(Default)]
 struct Link {
-    client: Option<Client>,
+    /// Shared: a clone of it is one of each of its parts.
+    client: Option<Arc<Client>>,
     /// Which one it is, so that it is replaced once and not by each call that met it.
     number: u64,
     /// How many calls in a row had no answer on it.
@@ -72,7 +73,7 @@ impl Wire {
     }
 
     pub(crate) fn over(client: Client, timeouts: Timeouts) -> Self {
-        let link = Link { client: Some(client), number: 0, silent: 0 };
+        let link = Link { client: Some(Arc::new(client)), number: 0, silent: 0 };
         let member = Member {
             endpoint: None,
             link: Mutex::new(link),
@@ -96,7 +97,7 @@ impl Wire {
     pub(crate) async fn client_of(
         &self,
         member: usize,
-    ) -> Result<(Client, Place), (Driver, Place)> {
+    ) -> Result<(Arc<Client>, Place), (Driver, Place)> {
         let nowhere = Place::of(member);
         let Some(known) = self.members.get(member) else {
             return Err((Driver::EndpointsNotManaged, nowhere));
@@ -114,7 +115,7 @@ impl Wire {
             return Err((Driver::EndpointsNotManaged, place));
         };
         let opened = Client::connect([endpoint], Some(self.options.clone())).await;
-        let opened = opened.map_err(|error| (error, place))?;
+        let opened = Arc::new(opened.map_err(|error| (error, place))?);
         known.link().client = Some(opened.clone());
         Ok((opened, place))
     }
@@ -185,7 +186,7 @@ impl Place {
 }
 
 impl Member {
-    fn client(&self, member: usize) -> (Option<Client>, Place) {
+    fn client(&self, member: usize) -> (Option<Arc<Client>>, Place) {
         let link = self.link();
         (link.client.clone(), Place { member, number: link.number })
     }

@@ -116,8 +116,8 @@ impl EtcdBackend {
 
     async fn status_of(&self, member: usize) -> Result<StatusResponse, BackendError> {
         let asking = async {
-            let (mut client, _) = self.wire.client_of(member).await.map_err(|(error, _)| error)?;
-            client.status().await
+            let (client, _) = self.wire.client_of(member).await.map_err(|(error, _)| error)?;
+            client.maintenance_client().status().await
         };
         match timeout(self.timeouts().operation, asking).await {
             Ok(Ok(status)) => Ok(status),
@@ -128,8 +128,8 @@ impl EtcdBackend {
 
     async fn judge_alarms(&self, found: &mut Preflight) {
         let within = self.timeouts().operation;
-        let asking = self.wire.call(PREFLIGHT, within, Repeat::Safe, |mut client| async move {
-            client.alarm(AlarmAction::Get, AlarmType::None, None).await
+        let asking = self.wire.call(PREFLIGHT, within, Repeat::Safe, |client| async move {
+            client.maintenance_client().alarm(AlarmAction::Get, AlarmType::None, None).await
         });
         let alarms = match asking.await {
             Ok(alarms) => alarms,

@@ -1,8 +1,8 @@
 //! Locks, marks and open runs as texts, that a person can read: one JSON object each.
 
 use jiff::SignedDuration;
-use serde_json::{Map, Value, json};
-use tidelock::stored::{read_tick, tick_text};
+use serde_json::{Map, Value};
+use tidelock::stored::{json_text, read_tick, tick_text};
 use tidelock::{
     AcquireRequest, FencingToken, Holder, LockKey, Mark, MarkPoint, Moved, NodeId, Occurrence,
     OpenRun, RunId, RunState, SkipReason, Untold,
@@ -14,8 +14,7 @@ use crate::{keys, untold};
 /// The lock's value. Whoever knows a lease can write it again, byte for byte: that is how a renewal
 /// and a release tell whose lock it is.
 pub(crate) fn lock(holder: &Holder, run: RunId) -> String {
-    // Two members, in the order of their names and of their insertion.
-    json!({ "holder": holder.as_str(), "run": run.to_string() }).to_string()
+    format!(r#"{{"holder":{},"run":"{run}"}}"#, json_text(holder.as_str()))
 }
 
 /// Reads what [`lock`] wrote.
@@ -27,7 +26,13 @@ pub(crate) fn read_lock(value: &[u8]) -> Option<(Holder, RunId)> {
 
 /// The value of a mark that the request moves by a grant.
 pub(crate) fn granted_mark(request: &AcquireRequest) -> String {
-    Value::Object(mark(request, "granted")).to_string()
+    let (holder, node) = (json_text(request.holder.as_str()), json_text(request.node.as_str()));
+    let (run, schedule) = (request.run_id, request.fingerprint);
+    let skew = request.skew.map(|skew| format!(r#","skew":"{}""#, skew.as_nanos()));
+    format!(
+        r#"{{"how":"granted","holder":{holder},"run":"{run}","node":{node},"schedule":"{schedule}"{}}}"#,
+        skew.unwrap_or_default()
+    )
 }
 
 /// The value of a mark that the request moves past its tick, for a reason and behind a run if one is
@@ -38,7 +43,15 @@ pub(crate) fn consumed_mark(
     previous: Option<MarkPoint>,
     untold: &Untold,
 ) -> String {
-    let mut object = mark(request, RunState::Skipped(reason).as_str());
+    let mut object = Map::new();
+    object.insert("how".into(), RunState::Skipped(reason).as_str().into());
+    object.insert("holder".into(), request.holder.as_str().into());
+    object.insert("run".into(), request.run_id.to_string().into());
+    object.insert("node".into(), request.node.as_str().into());
+    object.insert("schedule".into(), request.fingerprint.to_string().into());
+    if let Some(skew) = request.skew {
+        object.insert("skew".into(), skew.as_nanos().to_string().into());
+    }
     if let Some(run) = blocked_by {
         object.insert("blocked_by".into(), run.to_string().into());
     }
@@ -49,32 +62,22 @@ pub(crate) fn consumed_mark(
     Value::Object(object).to_string()
 }
 
-fn mark(request: &AcquireRequest, how: &str) -> Map<String, Value> {
-    let mut object = Map::new();
-    object.insert("how".into(), how.into());
-    object.insert("holder".into(), request.holder.as_str().into());
-    object.insert("run".into(), request.run_id.to_string().into());
-    object.insert("node".into(), request.node.as_str().into());
-    object.insert("schedule".into(), request.fingerprint.to_string().into());
-    if let Some(skew) = request.skew {
-        object.insert("skew".into(), skew.as_nanos().to_string().into());
-    }
-    object
-}
-
 /// Where a mark's key stands.
 pub(crate) fn read_point(entry: &Entry) -> Option<MarkPoint> {
+    point(entry, &object(&entry.value)?)
+}
+
+fn point(entry: &Entry, object: &Map<String, Value>) -> Option<MarkPoint> {
     let tick = keys::last(&entry.key).filter(|tick| tick.len() == 15)?;
     let tick = Occurrence::from_millisecond(tick.parse().ok()?)?;
-    let object = object(&entry.value)?;
-    Some(MarkPoint::new(tick, text(&object, "schedule")?.parse().ok()?))
+    Some(MarkPoint::new(tick, text(object, "schedule")?.parse().ok()?))
 }
 
 /// Reads a mark's value. The token of a grant is the revision that it was written at; `older` is the
 /// one before it that is still there.
 pub(crate) fn read_mark(key: &LockKey, entry: &Entry, older: Option<MarkPoint>) -> Option<Mark> {
-    let point = read_point(entry)?;
     let object = object(&entry.value)?;
+    let point = point(entry, &object)?;
     let moved = match text(&object, "how")? {
         "granted" => Moved::Granted(FencingToken::new(entry.created)),
         state => {
@@ -109,13 +112,9 @@ pub(crate) fn read_mark(key: &LockKey, entry: &Entry, older: Option<MarkPoint>) 
 
 /// The value of an open run. What is untold follows from it and the marks that were there before.
 pub(crate) fn open_run(request: &AcquireRequest) -> String {
-    json!({
-        "node": request.node.as_str(),
-        "tick": tick_text(request.occurrence),
-        "after": tick_text(request.after),
-        "schedule": request.fingerprint.to_string(),
-    })
-    .to_string()
+    let (node, schedule) = (json_text(request.node.as_str()), request.fingerprint);
+    let (tick, after) = (tick_text(request.occurrence), tick_text(request.after));
+    format!(r#"{{"node":{node},"tick":"{tick}","after":"{after}","schedule":"{schedule}"}}"#)
 }
 
 /// Reads what [`open_run`] wrote. The token is the revision that it was last written at: a manual

@@ -92,13 +92,22 @@ impl Wire {
 
     /// Sends once.
     async fn send(&self, deadline: Instant, command: &Cmd) -> Sent {
-        let (mut connection, number) = match timeout_at(deadline, self.handle()).await {
+        let handle = match self.ready() {
+            Some(handle) => Ok(Ok(handle)),
+            None => timeout_at(deadline, self.handle()).await,
+        };
+        let (mut connection, number) = match handle {
             Err(_) => return Sent::Silence,
             Ok(Err(error)) => return Sent::Failure(error, 0),
             Ok(Ok(handle)) => handle,
         };
         let answer = timeout_at(deadline, connection.req_packed_command(command)).await;
-        match answer.map(|answer| answer.and_then(Value::extract_error)) {
+        // No script answers with an error within a list.
+        let answer = answer.map(|answer| match answer {
+            Ok(Value::ServerError(error)) => Err(RedisError::from(error)),
+            other => other,
+        });
+        match answer {
             Ok(Ok(value)) => {
                 self.answered(number);
                 Sent::Answer(value)

@@ -71,9 +71,6 @@ impl Wire {
     /// A handle on the connection, and its number. Does not wait for it to come up, where it is one
     /// to a single server: the first call on it does.
     pub(crate) async fn handle(&self) -> RedisResult<(Box<dyn ConnectionLike + Send>, u64)> {
-        if let Some(handle) = self.ready() {
-            return Ok(handle);
-        }
         let mut opening = self.opening.lock().await;
         // Another call may have been quicker.
         if let Some(handle) = self.ready() {
@@ -86,10 +83,13 @@ impl Wire {
         Ok((connection.handle(), current.number))
     }
 
-    fn ready(&self) -> Option<(Box<dyn ConnectionLike + Send>, u64)> {
-        if self.current().doubted {
-            self.look_for_successor();
+    pub(crate) fn ready(&self) -> Option<(Box<dyn ConnectionLike + Send>, u64)> {
+        let current = self.current();
+        if !current.doubted {
+            return current.handle();
         }
+        drop(current);
+        self.look_for_successor();
         self.current().handle()
     }
 

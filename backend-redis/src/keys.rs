@@ -34,7 +34,11 @@ impl Namespace {
 
     /// The keys of a job.
     pub(crate) fn of(&self, job: &JobId) -> Keys {
-        let mut prefix = format!("tidelock:{{{}:", self.encoded);
+        const REST: usize = "tidelock:{:}:".len();
+        let mut prefix = String::with_capacity(REST + self.encoded.len() + job.as_str().len());
+        prefix.push_str("tidelock:{");
+        prefix.push_str(&self.encoded);
+        prefix.push(':');
         encode(job.as_str(), false, &mut prefix);
         prefix.push_str("}:");
         Keys { prefix }
@@ -43,6 +47,9 @@ impl Namespace {
 
 /// Braces would end the hash tag early, and a colon in the namespace would look like its end.
 fn encode(text: &str, colon: bool, out: &mut String) {
+    if !text.contains(['%', '{', '}', ':']) {
+        return out.push_str(text);
+    }
     for character in text.chars() {
         match character {
             '%' => out.push_str("%25"),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use tidelock::stored::{read_tick, tick_text, token_text};
+use tidelock::stored::{NONE, json_text, read_tick, token_text};
 use tidelock::{
     AcquireRequest, Acquisition, Answer, BackendError, Clear, Consumed, FencingToken, Grant,
     HeldBy, Holder, IfHeld, Intent, Lease, LockKey, LockState, Mark, MarkPoint, Moved, Occurrence,
@@ -13,7 +13,6 @@ use tidelock::{
 use crate::keys::{Keys, Part};
 use crate::reply::{Fields, Reply, microseconds};
 use crate::script::{self, Call, Script};
-use crate::text::node_json;
 use crate::untold;
 
 const LOCKS: [Part; 3] = [Part::Lock, Part::Mark, Part::Open];
@@ -29,31 +28,38 @@ const ENDED: [Part; 6] = {
 /// An `acquire`, or the first arguments of a `begin`.
 pub(crate) fn ask(script: &'static Script, keys: &Keys, request: &AcquireRequest) -> Call {
     let parts: &[Part] = if script.operation == "begin" { &ALL } else { &LOCKS };
-    let tick = request.occurrence.map(tick_digits);
     let intent = match (request.intent, request.if_held) {
         (Intent::Skip(reason), _) => RunState::Skipped(reason).as_str(),
         (_, IfHeld::Consume) => "run-or-consume",
         _ => "run",
     };
-    let skew = request.skew.map(|skew| skew.as_nanos().to_string());
-    let after = request.after.map(tick_digits);
-    Call::new(script, keys, parts)
+    let node = json_text(request.node.as_str());
+    let call = Call::new(script, keys, parts)
         .arg(request.holder.as_str())
         .arg(request.run_id)
-        .arg(request.node.as_str())
-        .arg(format_args!("{} {}", tick_text(request.occurrence), node_json(&request.node)))
-        .arg(tick.unwrap_or_default())
+        .arg(request.node.as_str());
+    let call = match request.occurrence {
+        Some(tick) => call.arg(format_args!("{} {node}", tick.at())),
+        None => call.arg(format_args!("{NONE} {node}")),
+    };
+    let call = with_digits(call, request.occurrence)
         .arg(request.fingerprint)
         .arg(milliseconds(request.ttl))
         .arg(format_args!("{:018}", earliest(request)))
-        .arg(intent)
-        .arg(skew.unwrap_or_default())
-        .arg(after.unwrap_or_default())
+        .arg(intent);
+    let call = match request.skew {
+        Some(skew) => call.arg(skew.as_nanos()),
+        None => call.arg(""),
+    };
+    with_digits(call, request.after)
 }
 
-/// In a fixed width, so that ticks compare as texts.
-fn tick_digits(tick: Occurrence) -> String {
-    format!("{:015}", tick.as_millisecond())
+/// A tick in a fixed width, so that ticks compare as texts; nothing for none.
+fn with_digits(call: Call, tick: Option<Occurrence>) -> Call {
+    match tick {
+        Some(tick) => call.arg(format_args!("{:015}", tick.as_millisecond())),
+        None => call.arg(""),
+    }
 }
 
 /// The first microsecond by the server's clock at which the tick is not too early.

@@ -57,8 +57,9 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) fn new(script: &'static Script, keys: &Keys, parts: &[Part]) -> Self {
-        // As much as a `begin` takes, so that it is written without being moved.
-        let mut by_hash = Cmd::with_capacity(32, 1_024);
+        // As much as a `begin` takes, so that it is written without being moved; above a kibibyte,
+        // memory costs more to get.
+        let mut by_hash = Cmd::with_capacity(32, 960);
         by_hash.arg("EVALSHA").arg(&script.hash).arg(parts.len());
         let call = Self { script, by_hash };
         parts.iter().fold(call, |call, part| call.arg(keys.key(*part)))

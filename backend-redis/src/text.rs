@@ -1,13 +1,7 @@
 //! Records as texts: `saved state token count ended rest`, of which scripts read the first five.
 
-use serde_json::Value;
 use tidelock::stored::RecordText;
-use tidelock::{JobId, NodeId, Record};
-
-/// A node as it stands in records and open runs.
-pub(crate) fn node_json(node: &NodeId) -> String {
-    Value::from(node.as_str()).to_string()
-}
+use tidelock::{JobId, Record};
 
 /// Reads a stored text; `None` for one that is no record.
 pub(crate) fn read(job: &JobId, run: &[u8], text: &[u8]) -> Option<Record> {
@@ -20,7 +14,7 @@ pub(crate) fn read(job: &JobId, run: &[u8], text: &[u8]) -> Option<Record> {
 
 #[cfg(test)]
 mod tests {
-    use tidelock::{RunId, RunState};
+    use tidelock::{NodeId, RunId, RunState};
 
     use super::*;
 

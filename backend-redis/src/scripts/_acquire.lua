@@ -25,7 +25,7 @@
 -- anew, and they cost as much as commands do.
 local holder, run, tick, schedule, after = ARGV[1], ARGV[2], ARGV[5], ARGV[6], ARGV[11]
 local lock_flat, lock = call('HGETALL', KEYS[1]), nil
-local mark = call('HMGET', KEYS[2], 'tick', 'schedule', 'token', 'untold', 'holder', 'how')
+local mark = call('HMGET', KEYS[2], 'tick', 'schedule', 'token', 'untold')
 local mark_tick, mark_schedule, mark_token, mark_untold = mark[1], mark[2], mark[3], mark[4]
 if #lock_flat > 0 then
   lock = {}
@@ -35,10 +35,12 @@ if #lock_flat > 0 then
     return redis.error_reply('TIDELOCK the lock makes no sense')
   end
 end
-if mark_tick and not (#mark_tick == 15 and not mark_tick:find('%D')
-    and mark_schedule and #mark_schedule == 16 and not mark_schedule:find('%X')
-    and mark[5] and mark[6]) then
-  return redis.error_reply('TIDELOCK the mark makes no sense')
+local mark_was = ''
+if mark_tick then
+  mark_was = mark_tick .. ' ' .. (mark_schedule or '')
+  if #mark_tick ~= 15 or #mark_was ~= 32 or not mark_was:find('^%d+ %x+$') then
+    return redis.error_reply('TIDELOCK the mark makes no sense')
+  end
 end
 if mark_token and (#mark_token ~= 16 or mark_token:find('%D')) then
   return redis.error_reply('TIDELOCK the token makes no sense')
@@ -52,17 +54,23 @@ if lock and lock.holder == holder then
   token, previous = lock.token, lock.previous or ''
 else
   if timed and mark_tick and mark_tick >= tick then
-    local flat = call('HGETALL', KEYS[2])
+    local flat, by, how = call('HGETALL', KEYS[2]), nil, nil
+    for i = 1, #flat, 2 do
+      if flat[i] == 'holder' then by = flat[i + 1] elseif flat[i] == 'how' then how = flat[i + 1] end
+    end
+    if not (by and how) then
+      return redis.error_reply('TIDELOCK the mark makes no sense')
+    end
     -- 2. This very holder moved the mark here.
-    if mark_tick == tick and mark[5] == holder then
+    if mark_tick == tick and by == holder then
       local part = {}
       for i = 1, #flat, 2 do part[flat[i]] = flat[i + 1] end
-      if part.how == 'granted' then return { now, '', 'expired', part.granted or '' } end
-      return { now, '', 'consumed', part.how, part.blocked_by or '', part.previous or '',
+      if how == 'granted' then return { now, '', 'expired', part.granted or '' } end
+      return { now, '', 'consumed', how, part.blocked_by or '', part.previous or '',
         part.untold or '' }
     end
     -- 3. Not newer than the mark: what all nodes but one hear.
-    local running = lock and lock.holder == mark[5]
+    local running = lock and lock.holder == by
     return { now, '', 'taken', running and '1' or '0', unpack(flat) }
   end
 
@@ -84,7 +92,7 @@ else
   end
 
   if timed then
-    if mark_tick then previous = mark_tick .. ' ' .. mark_schedule end
+    previous = mark_was
     untold = mark_untold or ''
     local passes = mark_tick and mark_schedule == schedule
       and (after == '' or after > mark_tick)

@@ -13,6 +13,9 @@
 //! `@` before a number: from 1970. None of the pieces but the last has a blank in it; the last is
 //! one line of JSON.
 
+use std::borrow::Cow;
+use std::fmt::{Display, Write};
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
@@ -26,13 +29,13 @@ pub const NONE: &str = "-";
 #[non_exhaustive]
 pub struct RecordText {
     /// [`RunState::as_str`].
-    pub state: String,
+    pub state: Cow<'static, str>,
     /// [`token_text`], or [`NONE`].
-    pub token: String,
+    pub token: Cow<'static, str>,
     /// The number of ticks that did not run, 20 digits, or [`NONE`].
-    pub count: String,
+    pub count: Cow<'static, str>,
     /// When it ended, or [`NONE`].
-    pub ended: String,
+    pub ended: Cow<'static, str>,
     /// Tick, start and all else, in this order.
     pub rest: String,
 }
@@ -65,10 +68,10 @@ impl RecordText {
         rest: impl Into<String>,
     ) -> Self {
         Self {
-            state: state.into(),
-            token: token.into(),
-            count: count.into(),
-            ended: ended.into(),
+            state: state.into().into(),
+            token: token.into().into(),
+            count: count.into().into(),
+            ended: ended.into().into(),
             rest: rest.into(),
         }
     }
@@ -78,19 +81,30 @@ impl RecordText {
         let base = record.occurrence.map(Occurrence::at);
         // Whoever finds a run abandoned keeps the start that was stored, which may be another one.
         let start = (record.state != RunState::Abandoned).then_some(record.started);
-        let token = record.token.map(token_text);
         let count = record.ticks.filter(|_| record.state.is_tick_not_run());
+        let count = count.map(|ticks| format!("{:020}", ticks.count));
+        let ended = record.ended.map(|at| {
+            let mut ended = String::with_capacity(24);
+            write_time(&mut ended, at, start);
+            ended
+        });
+        // As much as most take, so that none is written twice.
+        let mut rest = String::with_capacity(120);
+        match base {
+            None => rest.push_str(NONE),
+            Some(tick) => write_to(&mut rest, tick),
+        }
+        rest.push(' ');
+        write_time(&mut rest, record.started, base);
+        rest.push(' ');
+        write_rest(&mut rest, record);
+        let or_none = |piece: Option<String>| piece.map_or(Cow::Borrowed(NONE), Cow::Owned);
         Self {
-            state: record.state.as_str().to_owned(),
-            token: token.unwrap_or_else(|| NONE.to_owned()),
-            count: count.map_or_else(|| NONE.to_owned(), |ticks| format!("{:020}", ticks.count)),
-            ended: record.ended.map_or_else(|| NONE.to_owned(), |at| time(at, start)),
-            rest: format!(
-                "{} {} {}",
-                tick_text(record.occurrence),
-                time(record.started, base),
-                rest(record)
-            ),
+            state: Cow::Borrowed(record.state.as_str()),
+            token: or_none(record.token.map(token_text)),
+            count: or_none(count),
+            ended: or_none(ended),
+            rest,
         }
     }
 
@@ -136,19 +150,24 @@ impl RecordText {
     }
 }
 
-fn rest(record: &Record) -> Value {
-    let mut rest = Map::new();
-    rest.insert("node".into(), record.node.as_str().into());
+/// All else, as an object of JSON.
+fn write_rest(out: &mut String, record: &Record) {
+    let mut before = '{';
+    let mut put = |name: &str, value: &dyn Display| {
+        write_to(out, format_args!("{before}\"{name}\":{value}"));
+        before = ',';
+    };
+    put("node", &json_text(record.node.as_str()));
     if record.attempt != 1 {
-        rest.insert("attempt".into(), record.attempt.into());
+        put("attempt", &record.attempt);
     }
     for (name, flag) in [("still_running", record.still_running), ("overlap", record.overlap)] {
         if flag {
-            rest.insert(name.into(), true.into());
+            put(name, &true);
         }
     }
     if let Some(run) = record.blocked_by {
-        rest.insert("blocked_by".into(), run.to_string().into());
+        put("blocked_by", &json_text(&run.to_string()));
     }
     if let Some(ticks) = record.ticks {
         let (first, last) = (ticks.first.to_string(), ticks.last.to_string());
@@ -156,18 +175,23 @@ fn rest(record: &Record) -> Value {
         if ticks.at_least {
             span["at_least"] = true.into();
         }
-        rest.insert("ticks".into(), span);
+        put("ticks", &span);
     }
     for (name, text) in [("error", record.error()), ("note", record.note())] {
         if let Some(text) = text {
-            rest.insert(name.into(), text.into());
+            put(name, &json_text(text));
         }
     }
-    Value::Object(rest)
+    out.push('}');
+}
+
+/// A text as JSON has it.
+pub fn json_text(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default() // a text can always be written
 }
 
 /// A time in seconds, from `base` where there is one, else from 1970.
-fn time(at: Timestamp, base: Option<Timestamp>) -> String {
+fn write_time(out: &mut String, at: Timestamp, base: Option<Timestamp>) {
     let since = at.duration_since(base.unwrap_or(Timestamp::UNIX_EPOCH));
     let sign = match (base, since.is_negative()) {
         (None, false) => "@",
@@ -176,8 +200,15 @@ fn time(at: Timestamp, base: Option<Timestamp>) -> String {
         (Some(_), true) => "-",
     };
     let since = since.unsigned_abs();
-    let seconds = format!("{}.{:09}", since.as_secs(), since.subsec_nanos());
-    format!("{sign}{}", seconds.trim_end_matches('0').trim_end_matches('.'))
+    write_to(out, format_args!("{sign}{}", since.as_secs()));
+    if since.subsec_nanos() > 0 {
+        write_to(out, format_args!(".{:09}", since.subsec_nanos()));
+        out.truncate(out.trim_end_matches('0').len());
+    }
+}
+
+fn write_to(out: &mut String, what: impl Display) {
+    let _ = write!(out, "{what}"); // into a String it never fails
 }
 
 fn read_time(text: &str, base: Option<Timestamp>) -> Option<Timestamp> {
@@ -265,8 +296,12 @@ mod tests {
         for bad in ["", "- - -", "{}"] {
             for piece in 0..4 {
                 let mut text = good.clone();
-                let pieces = [&mut text.state, &mut text.token, &mut text.ended, &mut text.rest];
-                *pieces[piece] = bad.to_owned();
+                match piece {
+                    0 => text.state = bad.into(),
+                    1 => text.token = bad.into(),
+                    2 => text.ended = bad.into(),
+                    _ => text.rest = bad.into(),
+                }
                 assert!(read(&text).is_none(), "{text:?}");
             }
         }
