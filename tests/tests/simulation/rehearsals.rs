@@ -18,3 +18,14 @@ fn what_nodes_heard_is_enough_to_judge_by() {
     println!("{all}");
     assert!(all.runs > 5_000 && all.unknown > 50, "{all}");
 }
+
+/// Several nodes asked for a tick whose answer all of them lost: one of those that asked before the
+/// next tick was taken moved the mark there.
+#[test]
+fn a_move_that_nobody_heard_of_is_of_one_who_had_asked_by_then() {
+    for seed in [164, 1_190] {
+        let plan = draw_real(seed, 60, Real::new(&[1_000, 2_000, 3_000]));
+        let findings = judge(&plan, &rehearse(&plan));
+        assert!(findings.is_empty(), "seed {seed}: {findings:#?}");
+    }
+}

@@ -25,11 +25,14 @@ pub(super) fn run() {
         table.row(title(word), lateness::row(figures, &found[0]));
     }
     table.print();
-    let [_, ours, _, apalis, _] = &found[..] else { return };
+    let [_, ours, _, apalis, claiming] = &found[..] else { return };
     Goal::at_least("% that ran", figure(ours, FIRED), 100.0).tell();
-    let times = |at| figure(ours, at) / figure(apalis, at);
-    Goal::at_most("p99 lateness, times apalis-cron's", times(P99), 1.0).tell();
-    Goal::at_most("CPU a fire, times apalis-cron's", times(CPU), 1.0).tell();
+    for (what, at) in [("p99 lateness", P99), ("CPU a fire", CPU)] {
+        let times = |figures| figure(figures, at) / figure(apalis, at);
+        let what = format!("{what}, times apalis-cron's");
+        // Beside what claims and records as ours does.
+        Goal::at_most(what, times(ours), 1.0).floor(times(claiming)).tell();
+    }
 }
 
 /// The figures of [`lateness`].

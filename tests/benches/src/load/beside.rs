@@ -69,7 +69,8 @@ impl Found {
     pub(crate) fn tell_rates(&self, of_floor: f64, peer: &str, of_peer: f64) {
         let what = |whose: &str| format!("runs a second, {} at a time, of {whose}", self.at_a_time);
         Goal::at_least(what("the floor's"), self.ours[0] / self.floor[0], of_floor).tell();
-        Goal::at_least(what(peer), self.ours[0] / self.peer[0], of_peer).tell();
+        let ours = Goal::at_least(what(peer), self.ours[0] / self.peer[0], of_peer);
+        ours.floor(self.floor[0] / self.peer[0]).tell();
     }
 
     /// At most that many times the floor's CPU time, of the server and of the client.

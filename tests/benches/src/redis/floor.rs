@@ -3,11 +3,15 @@
 //! nothing else: no answers but yes and no, no care for what makes no sense, for limits of age, for
 //! a run that was abandoned or a call that is made again.
 
+use std::time::Duration;
+
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, Pipeline};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::server::connect;
-use crate::load::{Runs, Ticks, now};
+use crate::load::{Runs, Ticks, now, random};
 
 /// KEYS: lock, mark, open, running, runs, records. ARGV: tick, ttl, holder, run, node, schedule,
 /// keep, record.
@@ -93,6 +97,10 @@ impl Floor {
 
     pub(crate) fn begin(&self, job: usize) -> (Begun, Cmd) {
         let (tick, number) = self.ticks.next();
+        self.begin_for(job, tick, number)
+    }
+
+    fn begin_for(&self, job: usize, tick: i64, number: u128) -> (Begun, Cmd) {
         let (run, tick) = (format!("{number:032x}"), format!("{tick:015}"));
         let (holder, started) = (format!("node-1/{run}"), now().as_microsecond());
         let mut command = redis::cmd("EVALSHA");
@@ -130,6 +138,35 @@ impl Floor {
         }
         let answers: Vec<[String; 2]> = pipe.query_async(&mut connection).await.expect("answers");
         assert!(answers.iter().all(|[_, what]| what == "released"));
+    }
+}
+
+impl Floor {
+    /// Nodes that ask for one tick of the first job at once, each on a connection of its own: the
+    /// time until the last one knows. The run has no length.
+    pub(crate) async fn everyone_knows(
+        &self,
+        nodes: &[MultiplexedConnection],
+        tick: i64,
+    ) -> Duration {
+        let begun = Instant::now();
+        let mut tasks = JoinSet::new();
+        for (number, node) in (0..).zip(nodes) {
+            let (asked, command) = self.begin_for(0, tick, random(tick) ^ number);
+            let mut node = node.clone();
+            tasks.spawn(async move {
+                let answer: Vec<String> = command.query_async(&mut node).await.expect("an answer");
+                (answer[1] == "granted").then(|| (asked, answer[2].clone()))
+            });
+        }
+        let answers = tasks.join_all().await;
+        let took = begun.elapsed();
+        let won: Vec<_> = answers.into_iter().flatten().collect();
+        let [(run, token)] = &won[..] else { panic!("one node runs it") };
+        let finish = self.finish(run, token);
+        let _: [String; 2] =
+            finish.query_async(&mut self.connection.clone()).await.expect("an answer");
+        took
     }
 }
 

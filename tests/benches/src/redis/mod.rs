@@ -14,6 +14,7 @@ use tidelock_tests::servers::namespace;
 
 use crate::load::{Jobs, PATIENCE};
 
+pub(crate) use floor::Floor;
 pub(crate) use history::BENCH as HISTORY;
 pub(crate) use renewals::BENCH as RENEWALS;
 pub(crate) use server::{Redis, connect};

@@ -137,8 +137,9 @@ fn between(end: usize, asked: &Asked, steps: &mut Vec<Step>) {
         if known(steps, tick) {
             continue;
         }
-        let mut asks = asked.values().map(|(_, ask)| *ask);
-        if let Some(ask) = asks.find(|ask| ask.job == job && ask.tick == Some(tick)) {
+        // Who asked first: one that asked behind this move did not move it there.
+        let asks = asked.values().filter(|(_, ask)| ask.job == job && ask.tick == Some(tick));
+        if let Some(&(_, ask)) = asks.min_by_key(|(first, _)| first) {
             let what = What::Consumed { ask, reason: UNKNOWN, blocked_by: None, previous: None };
             steps.extend(step(what, asked, false, end));
         }
