@@ -1,5 +1,6 @@
 //! What is left at the backend when all is over.
 
+use std::fmt::Debug;
 use std::time::Duration;
 
 use tidelock::{Backend, JobId, LockKey, LockState, Scheduler};
@@ -41,7 +42,7 @@ impl Stage<'_> {
         };
         let mut left = Vec::new();
         for id in self.ids {
-            let records = reader.history(id, self.most()).await.unwrap_or_default();
+            let records = told(id, async || reader.history(id, self.most()).await).await;
             left.push(Left { records, state: state(&*backend, id).await });
         }
         left
@@ -54,7 +55,24 @@ impl Stage<'_> {
 }
 
 async fn state(backend: &dyn Backend, id: &str) -> LockState {
-    let Ok(id) = JobId::new(id) else { return LockState::default() };
-    let state = backend.inspect(&LockKey::of(&id)).await;
-    state.map(|answer| answer.value).unwrap_or_default()
+    let Ok(job) = JobId::new(id) else { return LockState::default() };
+    let key = LockKey::of(&job);
+    told(id, async || backend.inspect(&key).await).await.value
+}
+
+/// Asks until it is told: on a busy machine a real server may need some time, and nothing can be
+/// said of what was not read.
+async fn told<T, E: Debug>(id: &str, ask: impl AsyncFn() -> Result<T, E>) -> T {
+    const TRIES: u32 = 60;
+    let mut failures = 0;
+    loop {
+        match ask().await {
+            Ok(told) => return told,
+            Err(error) if failures == TRIES => {
+                panic!("what is left of {id} cannot be read: {error:?}")
+            }
+            Err(_) => failures += 1,
+        }
+        sleep(Duration::from_millis(500)).await;
+    }
 }

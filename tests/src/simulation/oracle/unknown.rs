@@ -49,10 +49,13 @@ fn tells(story: &Story<'_>, life: Life, heard: u64) -> bool {
 }
 
 /// Whether it is in order that a node never heard that it moved a mark: it asked again, or could
-/// not.
+/// not, or asks no more, since no lock of that request can live by then: a server that stood still
+/// takes it up when it goes on.
 pub(super) fn may_be_unheard(story: &Story<'_>, moved: &Move) -> bool {
     let Some(run) = story.runs.get(&moved.ask.run) else { return true };
+    let ttl = story.plan.jobs[moved.ask.job].lock_ttl_ms() * 1_000;
     run.asked > 1
+        || run.asked_at.is_some_and(|asked| moved.at > asked + ttl)
         || story.lives[moved.ask.life]
             .stopping
             .or(story.lives[moved.ask.life].killed)
