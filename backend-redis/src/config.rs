@@ -267,7 +267,11 @@ async fn checked(backend: RedisBackend) -> Result<RedisBackend, BackendError> {
 pub(crate) fn connection_info(url: &str) -> RedisResult<ConnectionInfo> {
     // The driver's words do not say what it expects, and may have the password in them.
     let info = url.into_connection_info().map_err(|_| {
-        let what = "the URL makes no sense: expected redis://user:password@host:port/database";
+        let what = if url.starts_with("rediss://") && cfg!(not(feature = "tls")) {
+            "rediss:// needs the feature `tls` of tidelock-redis"
+        } else {
+            "the URL makes no sense: expected redis://user:password@host:port/database"
+        };
         RedisError::from((DriverError::InvalidClientConfig, what))
     })?;
     let settings = info.redis_settings().clone();

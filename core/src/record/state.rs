@@ -11,7 +11,7 @@ pub enum SkipReason {
     Overlap,
     /// It was found later than the job's misfire policy allows.
     Misfire,
-    /// It was granted when its time was over.
+    /// It was granted when its time was over: its successor was due, or `start_within` had passed.
     TooLate,
     /// Too few replicas of the store had its grant in time, where so many were asked for.
     Unreplicated,

@@ -143,6 +143,7 @@ impl Simulation {
     /// The clock of a node is too fast by that many millionths (too slow, if negative).
     #[track_caller]
     pub fn drift(mut self, node: usize, ppm: i64) -> Self {
+        assert!(ppm > -1_000_000, "a clock that drifts by {ppm} ppm goes backward");
         self.node(node).drift_ppm = ppm;
         self
     }
@@ -162,7 +163,9 @@ impl Simulation {
     }
 
     /// Of 1,000 requests and of 1,000 replies, that many are lost.
+    #[track_caller]
     pub fn losing(mut self, per_mille: u16) -> Self {
+        assert!(per_mille <= 1_000, "{per_mille} of 1,000 requests cannot be lost");
         for node in &mut self.plan.nodes {
             node.network.lose_request = per_mille;
             node.network.lose_reply = per_mille;
@@ -245,6 +248,8 @@ impl Simulation {
     #[track_caller]
     pub fn run_for(mut self, duration: Duration) -> Outcome {
         (self.plan.heal_at, self.plan.end_at) = (ms(duration), ms(duration));
+        assert!(!self.jobs.is_empty(), "there is no job to simulate");
+        assert!(self.plan.end_at > 0, "a simulation of no time at all shows nothing");
         check_times(&self.plan);
         let within = Handle::try_current().is_ok();
         assert!(!within, "run_for has a runtime of its own: call it in a plain #[test]");

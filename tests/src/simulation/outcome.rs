@@ -17,7 +17,8 @@ use super::plan::Plan;
 /// Which ticks were due is worked out from the schedules, whatever nodes did: those later than the
 /// start and not in the last moments, which the fleet had no time to answer. These are half a
 /// minute, and as much more as splay, latency and late clocks take: of these only what is recorded
-/// counts. A backlog that waits for its turn in the end did not run.
+/// counts. [`ticks_owed`](Self::ticks_owed) tells how many are left. A backlog that waits for its turn in
+/// the end did not run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub(super) trace: Trace,
@@ -37,7 +38,8 @@ impl Outcome {
         (self.trace, self.plan)
     }
 
-    /// Everything that happened.
+    /// Everything that happened: [`Trace::text`] has a line for each thing. `n0.1` is the second life
+    /// of node 0.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }
@@ -59,6 +61,12 @@ impl Outcome {
         let mut records = self.records(job);
         records.retain(|record| !record.state.is_tick_not_run());
         records
+    }
+
+    /// How many ticks of a job had to be answered before the end: what assertions look at.
+    #[track_caller]
+    pub fn ticks_owed(&self, job: &str) -> usize {
+        self.owed[self.job(job)].len()
     }
 
     /// How many ticks of a job were due and for which no handler was called, whether or not a record

@@ -61,7 +61,7 @@ impl Event {
         let name = |life: &Life| lives.get(*life).map_or("?", String::as_str);
         let id = |job: &usize| jobs.get(*job).map_or("?", String::as_str);
         let tick = |tick: &Option<Occurrence>| match tick {
-            Some(tick) => tick.at().strftime("%T%.f").to_string(),
+            Some(tick) => tick.to_string(),
             None => "none".to_owned(),
         };
         let ask = |a: &Ask| {

@@ -104,3 +104,16 @@ fn a_runtime_around_it() {
     let text = failure_of(|| runtime.block_on(async { drop(hourly().run_for(HOUR)) }));
     assert!(text.contains("in a plain #[test]"), "{text}");
 }
+
+#[test]
+fn numbers_that_make_no_sense_and_nothing_to_simulate() {
+    let text = |wrong: fn() -> Simulation| failure_of(|| drop(wrong().run_for(HOUR)));
+    assert_eq!(text(|| hourly().losing(1_001)), "1001 of 1,000 requests cannot be lost");
+    for ppm in [i64::MIN, -1_000_000] {
+        let text = failure_of(|| drop(hourly().drift(0, ppm)));
+        assert_eq!(text, format!("a clock that drifts by {ppm} ppm goes backward"));
+    }
+    assert_eq!(text(|| Simulation::new([])), "there is no job to simulate");
+    let text = failure_of(|| drop(hourly().run_for(Duration::ZERO)));
+    assert_eq!(text, "a simulation of no time at all shows nothing");
+}
