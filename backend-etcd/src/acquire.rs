@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use etcd_client::{Compare, CompareOp, DeleteOptions, GetOptions, PutOptions, Txn, TxnOp};
+use etcd_client::{Compare, DeleteOptions, PutOptions, Txn, TxnOp};
 use tidelock::{
     AcquireRequest, Acquisition, BackendError, Consumed, ErrorKind, FencingToken, Grant, IfHeld,
     Intent, MarkPoint, Occurrence, Record, Untold,
@@ -12,7 +12,7 @@ use tokio::select;
 use crate::EtcdBackend;
 use crate::calls::Repeat;
 use crate::error::{BACKEND, Failure, Odd, Reach};
-use crate::keys::{Keys, Part};
+use crate::keys::{Keys, Part, absent};
 use crate::leases::{EtcdLease, Lent};
 use crate::loan::Loan;
 use crate::moment::Moment;
@@ -255,17 +255,7 @@ pub(crate) fn older_marks(keys: &Keys, before: MarkPoint) -> TxnOp {
     TxnOp::delete(keys.all(Part::Marks), Some(until))
 }
 
-/// The key is not there.
-pub(crate) fn absent(key: String) -> Compare {
-    Compare::create_revision(key, CompareOp::Equal, 0)
-}
-
 /// No tick was taken that is this one or newer.
 pub(crate) fn newer_than_all(keys: &Keys, tick: Occurrence) -> Compare {
     absent(keys.mark(tick)).with_range(keys.end(Part::Marks))
-}
-
-/// How many keys a part has.
-pub(crate) fn counting(keys: &Keys, part: Part) -> GetOptions {
-    GetOptions::new().with_range(keys.end(part)).with_count_only()
 }

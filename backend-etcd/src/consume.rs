@@ -3,9 +3,9 @@
 use etcd_client::{Compare, CompareOp, Txn, TxnOp};
 use tidelock::{Acquisition, BackendError, Consumed, Moved, SkipReason, Untold};
 
-use crate::acquire::{Ask, TRIES, absent};
+use crate::acquire::{Ask, TRIES};
 use crate::calls::Repeat;
-use crate::keys::Part;
+use crate::keys::{Part, absent};
 use crate::state::{LockNow, Says, State, look};
 use crate::text;
 

@@ -1,5 +1,6 @@
 //! The names of a job's keys.
 
+use etcd_client::{Compare, CompareOp};
 use tidelock::{BackendError, JobId, MAX_ID_BYTES, Occurrence, RunId};
 
 use crate::error::misconfigured;
@@ -122,6 +123,11 @@ impl Keys {
 /// What stands behind the prefix in a key's name.
 pub(crate) fn last(key: &[u8]) -> Option<&str> {
     std::str::from_utf8(key).ok()?.rsplit('/').next()
+}
+
+/// The key is not there.
+pub(crate) fn absent(key: String) -> Compare {
+    Compare::create_revision(key, CompareOp::Equal, 0)
 }
 
 #[cfg(test)]

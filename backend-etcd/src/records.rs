@@ -9,8 +9,7 @@ use etcd_client::{Compare, CompareOp, GetOptions, SortOrder, SortTarget, Txn, Tx
 use tidelock::stored::{NONE, RecordText};
 use tidelock::{BackendError, FencingToken, JobId, Lease, Record, RunId, RunState};
 
-use crate::acquire::{absent, counting};
-use crate::keys::{self, Keys, Part};
+use crate::keys::{self, Keys, Part, absent};
 use crate::locks::revision;
 use crate::reply::{Entry, Reply};
 
@@ -64,7 +63,8 @@ pub(crate) fn read(job: &JobId, entry: &Entry) -> Option<Stored> {
 
 /// How many records a part has.
 pub(crate) fn count(keys: &Keys, part: Part) -> TxnOp {
-    TxnOp::get(keys.all(part), Some(counting(keys, part)))
+    let options = GetOptions::new().with_range(keys.end(part)).with_count_only();
+    TxnOp::get(keys.all(part), Some(options))
 }
 
 /// The record of a run, with its grant.
