@@ -70,9 +70,9 @@ impl Core {
     /// A grant was heard of when its lock had gone: its run ends without a beginning.
     async fn expired(self: Arc<Self>, asking: &Asking, lease: Lease, granted: Granted) {
         let job = &asking.due.job;
+        let _unsaved = self.outbox.with_end();
         let told = self.tell_unheard(asking, &lease).await;
         let _ending = self.endings.begin(&job.id);
-        let _unsaved = self.outbox.with_end();
         self.settle_after(asking, self.read().basis);
         let mut running = asking.running.clone();
         running.token = Some(lease.token);

@@ -5,8 +5,10 @@ use std::time::Duration;
 use tidelock::{Job, Record, RunState, Scheduler};
 use tidelock_memory::MemoryBackend;
 use tidelock_tests::{Fault, Faults, Op};
+use tokio::time::sleep;
 
 use crate::fleet::{Diary, Fleet, in_state, ms, secs};
+use crate::node::{Node, noting};
 
 /// A node on a way on which the end of a run takes a moment longer than a begin: its script may
 /// have to be sent anew after a restart, or its request may just be the slower one.
@@ -22,7 +24,7 @@ fn every(period: Duration, takes: Duration, diary: &Diary) -> Job {
     Job::new("j").every(period).unwrap().run(move |run| {
         let open = diary.open(&run);
         async move {
-            tokio::time::sleep(takes).await;
+            sleep(takes).await;
             drop(open);
         }
     })
@@ -79,4 +81,23 @@ async fn a_run_that_ended_meanwhile_does_not_stand_in_the_way_of_its_successor()
     let told = node.history("j", 10).await.unwrap();
     assert_eq!(in_state(&told, RunState::Succeeded).len(), 2, "{told:#?}");
     assert_eq!(told.len(), 2, "{told:#?}");
+}
+
+/// A run ends while the backend is away for longer than its lock lives: the next tick waits here
+/// until that lock is released.
+#[tokio::test(start_paused = true)]
+async fn a_job_whose_last_run_ended_in_an_outage_goes_on_soon_after_it() {
+    for away in 5..40 {
+        let (fleet, diary) = (Fleet::new(), Diary::default());
+        let short = Job::new("j").cron("* * * * * *").unwrap().lock_ttl(ms(700));
+        let node = Node::start(&fleet, "a", [noting(short, ms(300), &diary)]).await;
+        sleep(ms(2_600)).await;
+        node.faults.link().cut();
+        sleep(secs(away)).await;
+        node.faults.link().heal();
+        let before = diary.count("start");
+        // The longest wait between two tries, and the next second.
+        sleep(ms(2_100)).await;
+        assert!(diary.count("start") > before, "after {away} s");
+    }
 }

@@ -34,3 +34,12 @@ fn five_hundred_fleets_that_are_never_the_same_keep_the_promise() {
     println!("seeds from {base}");
     all_is_kept(base, 500);
 }
+
+/// A job that waited for the release of its own last run long after an outage, and a shutdown that
+/// passed over a record.
+#[test]
+fn fleets_that_went_wrong_once_keep_the_promise() {
+    for seed in [7_033_498, 7_087_529] {
+        all_is_kept(seed, 1);
+    }
+}

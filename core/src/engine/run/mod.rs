@@ -146,7 +146,8 @@ impl Core {
         let (core, id, ttl) = (self.clone(), job.id.clone(), job.ttl);
         let ending = self.endings.begin(&id);
         self.spawn(async move {
-            let mut backoff = Backoff::relaxed();
+            // The job's next tick waits for it.
+            let mut backoff = Backoff::quick();
             while let Err(error) = core.release(&lease, ttl).await {
                 core.failed(Some(&id), &error);
                 if !error.is_retryable() {

@@ -118,15 +118,22 @@ fn never_heard(run: &RunStory) -> bool {
     run.heard.is_none_or(|(_, answer)| answer == Answered::Consumed)
 }
 
+/// How many calls a node may have to make for the end of a run that it heard of too late: it asks
+/// what was named to it, releases it, and has its record stored.
+const CALLS_TO_END: u64 = 3;
+
 /// Whether a node may have left runs without their ends: it died, or was shut down while it could
-/// not reach the backend, or while code went on that cannot be stopped.
+/// not reach the backend, or in less time than that takes, or while code went on that cannot be
+/// stopped.
 fn may_leave_runs(story: &Story<'_>, job: &JobPlan, life: Life) -> bool {
     let told = &story.lives[life];
     let bad = story.plan.nodes[told.seat].network.is_bad() || told.dropped || job.blocking;
     match (told.stopping, told.shut_down()) {
         (Some(from), Some((to, _))) => {
             let early = story.ended_early(life);
-            early && (bad || !story.is_well(life, from, to) || story.is_outage(from, to))
+            let latency = story.plan.nodes[told.seat].network.latency_ms * 1_000;
+            let short = to - from < CALLS_TO_END * latency;
+            early && (bad || short || !story.is_well(life, from, to) || story.is_outage(from, to))
         }
         _ => story.ended_early(life),
     }
