@@ -105,8 +105,8 @@ mod tests {
         let goal = |floor| Goal::at_least("x", 0.4, 1.2).floor(floor).line();
         assert_eq!(
             goal(0.5),
-            "- OUT OF REACH: x 0.40 (goal: at least 1.20; the floor itself 0.50)"
+            "- OUT OF REACH: x 0.4000 (goal: at least 1.20; the floor itself 0.5000)"
         );
-        assert!(goal(1.2).starts_with("- NOT REACHED: x 0.40"), "{}", goal(1.2));
+        assert!(goal(1.2).starts_with("- NOT REACHED: x 0.4000"), "{}", goal(1.2));
     }
 }
