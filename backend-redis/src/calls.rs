@@ -42,12 +42,15 @@ impl Wire {
     ) -> Result<Value, BackendError> {
         let deadline = Instant::now() + within;
         let (mut wait, mut broken, mut with_text) = (FIRST_WAIT, false, None);
+        let mut told = None;
         loop {
             let error = match self.send(deadline, with_text.as_ref().unwrap_or(command)).await {
                 Sent::Answer(value) => return Ok(value),
                 Sent::Silence => {
                     let error = BackendError::new(ErrorKind::Timeout, BACKEND, operation);
-                    return Err(error.with_source(format!("none within {within:?}")));
+                    let silence = || error.with_source(format!("none within {within:?}"));
+                    // What it said before, while there was time, tells more.
+                    return Err(told.unwrap_or_else(silence));
                 }
                 Sent::Failure(error, number) => {
                     let (kind, then) = self.meaning(&error);
@@ -74,6 +77,7 @@ impl Wire {
             if Instant::now() + wait >= deadline {
                 return Err(error);
             }
+            told = Some(error);
             sleep(wait).await;
             wait = (wait * 2).min(LONGEST_WAIT);
         }
