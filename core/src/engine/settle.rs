@@ -54,28 +54,24 @@ impl Core {
         reading: &Reading,
     ) {
         let clocks = reading.clocks();
-        if clocks.server.is_none() {
+        let Some(now) = clocks.server else {
             return self.settle_held_back(due, early, by, reading);
-        }
+        };
         let planned_by = clocks.read(reading.basis).unwrap_or(clocks.wall);
         // An older tick would be passed over for this one again, at once.
         let disputed = due.job.due_at(early) <= planned_by;
         let wait = i64::try_from(by.as_millis())
             .unwrap_or(i64::MAX)
             .clamp(if disputed { PAUSE_MS } else { LEAST_WAIT_MS }, MOST_WAIT_MS);
-        let (basis, now) =
-            clocks.server.map_or((Basis::Wall, clocks.wall), |at| (Basis::Server, at));
         let cursor = self.table().entry(due.registration).map_or(due.cursor, |entry| {
             entry.rewind(instant(now));
             entry.cursor
         });
         self.settle_at(due.registration, &due.job, cursor, |tick| {
-            let not_before = now.saturating_add(wait);
-            match basis {
-                _ if tick != early && !disputed => (reading.basis, due.job.due_at(tick)),
-                Basis::Server => (basis, due.job.due_at(tick).max(not_before)),
-                Basis::Wall => (basis, not_before),
+            if tick != early && !disputed {
+                return (reading.basis, due.job.due_at(tick));
             }
+            (Basis::Server, due.job.due_at(tick).max(now.saturating_add(wait)))
         });
     }
 
