@@ -86,7 +86,7 @@ impl Core {
     /// The moment, and whether the tick may still be run. `None`: it is given up.
     fn worth_asking(&self, asking: &Asking) -> Option<(Reading, bool)> {
         let now = self.read();
-        let worth = self.is_worth(asking, &now);
+        let worth = asking.is_worth(&now);
         if !self.may_ask(asking, worth) {
             self.give_up(asking, &now);
             return None;
@@ -183,9 +183,10 @@ impl Core {
         if self.stopping.is_cancelled() {
             return;
         }
-        let (due, run) = (&asking.due, asking.tick.intent == Intent::Run);
-        if asking.successor.is_none() && run && !self.is_worth(asking, now) {
-            // There is no later tick that would tell of it: it is asked for to be skipped.
+        if !asking.is_worth(now) && !asking.is_superseded(now) {
+            // Too late, and its successor, which would tell of it, may be long in coming: it is
+            // asked for to be skipped.
+            let due = &asking.due;
             return self.settle(due.registration, &due.job, due.cursor, now.basis);
         }
         self.settle_after(asking, now.basis);

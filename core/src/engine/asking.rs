@@ -32,6 +32,36 @@ pub(crate) struct Asking {
     pub(super) held_before: bool,
 }
 
+impl Asking {
+    /// Whether the tick may still be run: its successor is not due, and it is not too late.
+    pub(super) fn is_worth(&self, reading: &Reading) -> bool {
+        self.is_in_time(reading) && (self.tick.patient || !self.is_superseded(reading))
+    }
+
+    /// Whether its successor is due.
+    pub(super) fn is_superseded(&self, reading: &Reading) -> bool {
+        let due = |next| self.due.job.due_at(next) <= self.moment(reading);
+        self.successor.is_some_and(due)
+    }
+
+    /// Whether it is not too late to run it.
+    fn is_in_time(&self, reading: &Reading) -> bool {
+        let job = &self.due.job;
+        let late = self.moment(reading).saturating_sub(job.due_at(self.tick.occurrence));
+        match (job.start_within, self.tick.intent) {
+            (Some(limit), Intent::Run) => {
+                i128::from(late) <= i128::try_from(limit.as_millis()).unwrap_or(i128::MAX)
+            }
+            _ => true,
+        }
+    }
+
+    /// The time by the clock that the tick is planned by.
+    fn moment(&self, reading: &Reading) -> i64 {
+        reading.clocks().passed(reading.basis).saturating_sub(self.due.held_back)
+    }
+}
+
 /// What an answer means for the asking.
 pub(super) enum Next<'a> {
     /// It is over.
@@ -80,20 +110,6 @@ impl Core {
             held,
             held_before: false,
         }
-    }
-
-    /// Whether the tick may still be run: its successor is not due, and it is not too late.
-    pub(super) fn is_worth(&self, asking: &Asking, reading: &Reading) -> bool {
-        let (job, tick) = (&asking.due.job, asking.tick);
-        let now = reading.clocks().passed(reading.basis).saturating_sub(asking.due.held_back);
-        let late = now.saturating_sub(job.due_at(tick.occurrence));
-        let in_time = match (job.start_within, tick.intent) {
-            (Some(limit), Intent::Run) => {
-                i128::from(late) <= i128::try_from(limit.as_millis()).unwrap_or(i128::MAX)
-            }
-            _ => true,
-        };
-        in_time && (tick.patient || asking.successor.is_none_or(|next| job.due_at(next) > now))
     }
 
     /// A tick is asked for while it is worth it, its job is there with its schedule and nothing stops; one whose outcome is unknown

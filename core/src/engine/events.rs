@@ -58,7 +58,8 @@ pub enum EventKind {
         ticks: TickSpan,
     },
     /// The backend could not be asked about a tick while it was worth asking. Whoever moves the
-    /// mark past it records it.
+    /// mark past it records it; where it was too late and the next tick is not due yet, this node
+    /// goes on to ask for it to be skipped.
     TickGivenUp {
         /// Which tick.
         occurrence: Occurrence,

@@ -1,10 +1,12 @@
 //! The backend is away: never two runs, and no tick without its account.
 
-use tidelock::RunState;
+use tidelock::{RunState, SkipReason};
 
-use crate::fleet::{Diary, Fleet, at, in_state, ms, secs};
-use crate::ledger::{each_told_once, held_by, never_two, open_runs, ran, records, ticks, until};
-use crate::ways::{cut, fleet_of_three, heal};
+use crate::fleet::{Diary, Fleet, at, in_state, job, ms, secs};
+use crate::ledger::{
+    each_told_once, end, held_by, never_two, open_runs, ran, records, ticks, until,
+};
+use crate::ways::{Way, cut, fleet_of_three, heal};
 
 #[tokio::test(start_paused = true)]
 async fn away_from_before_a_tick_until_after_it_the_tick_runs_late_and_once() {
@@ -105,5 +107,32 @@ async fn cut_off_during_a_run_for_more_than_a_ttl_the_run_is_dropped_before_the_
         assert_eq!(state(first.run_id), RunState::LockLost);
         assert_eq!(state(second), RunState::Running);
         never_two(&diary);
+    }
+}
+
+/// A tick that nobody could ask for in time is told when the backend is back, not with the next one.
+#[tokio::test(start_paused = true)]
+async fn away_for_longer_than_a_daily_tick_may_be_late_the_tick_is_skipped_when_it_is_back() {
+    for silently in [false, true] {
+        let (fleet, diary, mut nodes) = (Fleet::new(), Diary::default(), Vec::new());
+        let ways = ["a", "b", "c"].map(|_| Way::new(fleet.backend.clone()));
+        for (name, way) in ["a", "b", "c"].into_iter().zip(&ways) {
+            let node = fleet.node_over(way.clone(), fleet.clock.clone(), name);
+            let job = job("j", "0 13 * * *", ms(100), &diary);
+            nodes.push(node.job(job).unwrap().start().await.unwrap());
+        }
+        until(&fleet, "2026-01-01T12:30:00Z").await;
+        cut(&ways, silently);
+        until(&fleet, "2026-01-01T15:00:00Z").await;
+        heal(&ways);
+        until(&fleet, "2026-01-01T15:00:10Z").await;
+        let told = records(&nodes).await;
+        each_told_once(&told, &ticks("2026-01-01T13:00:00Z", 86_400, 1));
+        assert_eq!(told[0].state, RunState::Skipped(SkipReason::Misfire));
+        until(&fleet, "2026-01-02T13:00:01Z").await;
+        let told = records(&nodes).await;
+        each_told_once(&told, &ticks("2026-01-01T13:00:00Z", 86_400, 2));
+        assert_eq!((ran(&told).len(), told.len()), (1, 2), "{told:#?}");
+        end(nodes).await;
     }
 }

@@ -132,7 +132,7 @@ fn watch(
                 if matches!(moved.consumed, Some((SkipReason::Misfire, _)))
                     && !(backlog && story.is_held(job, due.saturating_sub(slack), moved.at))
                     && !waits_unclocked(story, job, due, latest)
-                    && is_in_time_there(story, moved, due + splay) =>
+                    && is_in_time_there(story, moved, due) =>
             {
                 Some("it was skipped as missed")
             }
@@ -194,7 +194,7 @@ fn is_early(story: &Story<'_>, moved: &Move) -> bool {
 }
 
 /// Whether a tick was not too late. Without a clock at the backend, that is told by the clock of the
-/// node that takes it.
+/// node that takes it; which part of its splay a job has is not known here, and may be none.
 fn is_in_time_there(story: &Story<'_>, moved: &Move, due: u64) -> bool {
     let node = &story.plan.nodes[story.lives[moved.ask.life].seat];
     let signed = |us: u64| i64::try_from(us).unwrap_or(i64::MAX);
