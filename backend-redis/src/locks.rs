@@ -3,17 +3,19 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use tidelock::stored::{NONE, json_text, read_tick, token_text};
+use tidelock::stored::{NONE, json_text, read_tick};
 use tidelock::{
     AcquireRequest, Acquisition, Answer, BackendError, Clear, Consumed, FencingToken, Grant,
     HeldBy, Holder, IfHeld, Intent, Lease, LockKey, LockState, Mark, MarkPoint, Moved, Occurrence,
-    OpenRun, Release, Renewal, RunState, SkipReason, Taken,
+    OpenRun, Release, Renewal, RunId, RunState, SkipReason, Taken, Untold,
 };
 
 use crate::keys::{Keys, Part};
 use crate::reply::{Fields, Reply, microseconds};
 use crate::script::{self, Call, Script};
 use crate::untold;
+
+const NO_REASON: &str = "the mark was moved for no reason";
 
 const LOCKS: [Part; 3] = [Part::Lock, Part::Mark, Part::Open];
 const ALL: [Part; 7] = {
@@ -76,23 +78,21 @@ fn milliseconds(ttl: Duration) -> u128 {
 }
 
 pub(crate) fn renew(keys: &Keys, lease: &Lease, ttl: Duration) -> Call {
-    Call::new(&script::RENEW, keys, &[Part::Lock])
-        .arg(lease.holder.as_str())
-        .arg(token_text(lease.token))
-        .arg(milliseconds(ttl))
+    with_lease(Call::new(&script::RENEW, keys, &[Part::Lock]), lease).arg(milliseconds(ttl))
 }
 
 pub(crate) fn release(keys: &Keys, lease: &Lease) -> Call {
     with_lease(Call::new(&script::RELEASE, keys, &[Part::Lock, Part::Open]), lease)
+        .arg(lease.run_id)
 }
 
 /// The release's part of a `finish`.
 pub(crate) fn finish(keys: &Keys, lease: &Lease) -> Call {
-    with_lease(Call::new(&script::FINISH, keys, &ENDED), lease)
+    with_lease(Call::new(&script::FINISH, keys, &ENDED), lease).arg(lease.run_id)
 }
 
 fn with_lease(call: Call, lease: &Lease) -> Call {
-    call.arg(lease.holder.as_str()).arg(lease.run_id).arg(token_text(lease.token))
+    call.arg(format_args!("{:016} {}", lease.token.get(), lease.holder.as_str()))
 }
 
 pub(crate) fn inspect(keys: &Keys) -> Call {
@@ -113,23 +113,18 @@ pub(crate) fn acquisition(
     mut reply: Reply,
 ) -> Result<(Answer<Acquisition>, String), BackendError> {
     let clock = reply.clock()?;
-    let unsaved = reply.text()?;
-    let acquisition = match reply.text()?.as_str() {
+    let (what, unsaved) = reply.what()?;
+    let acquisition = match what.as_str() {
         "granted" => {
             let token = token(&mut reply)?;
-            let previous = point(&reply.text()?, &reply)?;
-            let untold = untold::read(&request.key, &reply.text()?);
+            let (previous, untold) = mark_before(&request.key, &mut reply)?;
             let abandoned = open_runs(&request.key, &mut reply)?;
             Acquisition::Granted(Grant::new(lease(request, token), previous, untold, abandoned))
         }
         "consumed" => {
-            let reason = skip_reason(&reply.text()?, &reply)?;
-            let blocked_by = match reply.text()?.as_str() {
-                "" => None,
-                run => Some(run.parse().map_err(|_| reply.odd("the run in the way has no id"))?),
-            };
-            let previous = point(&reply.text()?, &reply)?;
-            let untold = untold::read(&request.key, &reply.text()?);
+            let how = reply.text()?;
+            let (reason, blocked_by) = consumed(&how).ok_or_else(|| reply.odd(NO_REASON))?;
+            let (previous, untold) = mark_before(&request.key, &mut reply)?;
             Acquisition::Consumed(Consumed::new(reason, blocked_by, previous, untold))
         }
         "taken" => {
@@ -177,8 +172,8 @@ pub(crate) fn renewal(mut reply: Reply) -> Result<Answer<Renewal>, BackendError>
 /// What was answered to a release of any kind, and why a record was not stored.
 pub(crate) fn released(mut reply: Reply) -> Result<(Answer<Release>, String), BackendError> {
     let clock = reply.clock()?;
-    let unsaved = reply.text()?;
-    let release = match reply.text()?.as_str() {
+    let (what, unsaved) = reply.what()?;
+    let release = match what.as_str() {
         "released" => Release::Released,
         "not-held" => Release::NotHeld,
         _ => return Err(reply.odd("an unknown answer")),
@@ -202,8 +197,10 @@ fn held(lock: &Fields, left: i64) -> Result<HeldBy, BackendError> {
     const WHAT: &str = "the lock makes no sense";
     // A lock that never expires was not set by a script of this crate; it is held all the same.
     let left = u64::try_from(left).map_or(Duration::MAX, Duration::from_millis);
+    let lease: String = lock.parsed("lease", WHAT)?;
+    let (_, holder) = lease.split_once(' ').ok_or_else(|| lock.odd(WHAT))?;
     Ok(HeldBy::new(
-        Holder::from_stored(lock.parsed::<String>("holder", WHAT)?),
+        Holder::from_stored(holder),
         lock.parsed("run", WHAT)?,
         lock.parsed("node", WHAT)?,
         left,
@@ -216,15 +213,13 @@ fn mark(key: &LockKey, fields: &Fields, reply: &Reply) -> Result<Option<Mark>, B
         return Ok(None);
     }
     let how: String = fields.parsed("how", WHAT)?;
-    let moved = if how == "granted" {
-        Moved::Granted(FencingToken::new(fields.parsed("granted", WHAT)?))
-    } else {
-        Moved::Consumed {
-            reason: skip_reason(&how, reply)?,
-            blocked_by: fields.optional("blocked_by", WHAT)?,
-        }
-    };
     let odd = || reply.odd(WHAT);
+    let moved = if let Some(token) = how.strip_prefix("granted ") {
+        Moved::Granted(FencingToken::new(token.parse().map_err(|_| odd())?))
+    } else {
+        let (reason, blocked_by) = consumed(&how).ok_or_else(|| reply.odd(NO_REASON))?;
+        Moved::Consumed { reason, blocked_by }
+    };
     let tick = Occurrence::from_millisecond(fields.parsed("tick", WHAT)?).ok_or_else(odd)?;
     let node: tidelock::NodeId = fields.parsed("node", WHAT)?;
     let holder = Holder::from_stored(fields.parsed::<String>("holder", WHAT)?);
@@ -238,8 +233,9 @@ fn mark(key: &LockKey, fields: &Fields, reply: &Reply) -> Result<Option<Mark>, B
         fields.parsed("schedule", WHAT)?,
         Duration::ZERO,
     );
-    let at = fields.text("at").and_then(microseconds);
-    let skew = fields.optional::<i128>("skew", WHAT)?;
+    let (at, skew) = fields.text("at").unwrap_or_default().split_once(' ').unwrap_or_default();
+    let at = microseconds(at);
+    let skew = if skew.is_empty() { None } else { Some(skew.parse().map_err(|_| odd())?) };
     let previous = point(fields.text("previous").unwrap_or_default(), reply)?;
     let place = MarkPoint::new(tick, request.fingerprint);
     let mut mark = Mark::new(&request, place, moved, previous, at);
@@ -268,11 +264,21 @@ fn point(text: &str, reply: &Reply) -> Result<Option<MarkPoint>, BackendError> {
     parse().map(Some).ok_or_else(|| reply.odd("the mark as it was makes no sense"))
 }
 
-fn skip_reason(state: &str, reply: &Reply) -> Result<SkipReason, BackendError> {
-    match state.parse() {
-        Ok(RunState::Skipped(reason)) => Ok(reason),
-        _ => Err(reply.odd("the mark was moved for no reason")),
-    }
+/// The mark as it was, and in a second line what is untold, if anything is.
+fn mark_before(
+    key: &LockKey,
+    reply: &mut Reply,
+) -> Result<(Option<MarkPoint>, Untold), BackendError> {
+    let text = reply.text()?;
+    let (previous, untold) = text.split_once('\n').unwrap_or((&text, ""));
+    Ok((point(previous, reply)?, untold::read(key, untold)))
+}
+
+/// How a tick was consumed: the state it has, and the run in the way, if there was one.
+fn consumed(how: &str) -> Option<(SkipReason, Option<RunId>)> {
+    let (state, run) = how.split_once(' ').unwrap_or((how, ""));
+    let RunState::Skipped(reason) = state.parse().ok()? else { return None };
+    Some((reason, if run.is_empty() { None } else { Some(run.parse().ok()?) }))
 }
 
 /// The open runs of the rest. What is none is left out, with a word to the log: it says nothing

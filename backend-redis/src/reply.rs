@@ -49,6 +49,13 @@ impl Reply {
         self.text()?.parse().map_err(|_| self.odd(what))
     }
 
+    /// What was done, and behind a blank why a record was not stored.
+    pub(crate) fn what(&mut self) -> Result<(String, String), BackendError> {
+        let mut what = self.text()?;
+        let unsaved = what.find(' ').map(|at| what.split_off(at)[1..].to_owned());
+        Ok((what, unsaved.unwrap_or_default()))
+    }
+
     /// The server's clock.
     pub(crate) fn clock(&mut self) -> Result<Timestamp, BackendError> {
         let text = self.text()?;
@@ -97,15 +104,17 @@ impl Fields {
         self.map.contains_key(field)
     }
 
+    pub(crate) fn odd(&self, what: &'static str) -> BackendError {
+        malformed(self.operation, what)
+    }
+
     /// The field, which must be there and make sense.
     pub(crate) fn parsed<T: FromStr>(
         &self,
         field: &str,
         what: &'static str,
     ) -> Result<T, BackendError> {
-        self.text(field)
-            .and_then(|text| text.parse().ok())
-            .ok_or_else(|| malformed(self.operation, what))
+        self.text(field).and_then(|text| text.parse().ok()).ok_or_else(|| self.odd(what))
     }
 
     /// The field, which may be away or empty but must else make sense.

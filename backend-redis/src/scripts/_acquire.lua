@@ -8,13 +8,15 @@
 --        (18 digits: the first microsecond at which the tick is not too early), 9 intent ('run',
 --        'run-or-consume' where another run may have the lock, or the state to skip with), 10 skew,
 --        11 after (the tick before, or '')
--- Reply: { now, '', what, ... }; the second place is for begin. What:
---        'granted', token, previous, untold, another open run, ...
---        'consumed', state, blocked_by, previous, untold
+-- Reply: { now, what, ... }. What:
+--        'granted', token, previous, another open run, ...
+--        'consumed', how, previous
 --        'taken', '1' if its run holds the lock, then field and value of each part of the mark
 --        'early'
 --        'held', milliseconds left, then field and value of each part of the lock
 --        'expired', token
+--        how is what the mark says of it; previous the mark as it was, and in a second line what is
+--        untold, if anything is.
 --
 -- All reads come before the first write, so that a key of the wrong type changes nothing, and what
 -- goes into a reply that tells of a write is looked at before, so that no caller finds out behind it
@@ -30,19 +32,21 @@ local mark_tick, mark_schedule, mark_token, mark_untold = mark[1], mark[2], mark
 if #lock_flat > 0 then
   lock = {}
   for i = 1, #lock_flat, 2 do lock[lock_flat[i]] = lock_flat[i + 1] end
-  if not (lock.holder and lock.run and #lock.run == 32 and not lock.run:find('%X')
-      and lock.token and #lock.token == 16 and not lock.token:find('%D')) then
+  lock.token, lock.holder = (lock.lease or ''):match('^(%d+) (.*)$')
+  if not (lock.token and #lock.token == 16
+      and lock.run and #lock.run == 32 and not lock.run:find('%X')) then
     return redis.error_reply('TIDELOCK the lock makes no sense')
   end
 end
 local mark_was = ''
 if mark_tick then
   mark_was = mark_tick .. ' ' .. (mark_schedule or '')
-  if #mark_tick ~= 15 or #mark_was ~= 32 or not mark_was:find('^%d+ %x+$') then
+  if #mark_tick ~= 15 or #mark_was ~= 32
+      or not (mark_was .. (mark_token or '')):find('^%d+ %x+$') then
     return redis.error_reply('TIDELOCK the mark makes no sense')
   end
 end
-if mark_token and (#mark_token ~= 16 or mark_token:find('%D')) then
+if mark_token and (#mark_token ~= 16 or not mark_tick and mark_token:find('%D')) then
   return redis.error_reply('TIDELOCK the token makes no sense')
 end
 
@@ -65,17 +69,16 @@ else
     if mark_tick == tick and by == holder then
       local part = {}
       for i = 1, #flat, 2 do part[flat[i]] = flat[i + 1] end
-      if how == 'granted' then return { now, '', 'expired', part.granted or '' } end
-      return { now, '', 'consumed', how, part.blocked_by or '', part.previous or '',
-        part.untold or '' }
+      if how:sub(1, 8) == 'granted ' then return { now, 'expired', how:sub(9) } end
+      return { now, 'consumed', how, with_untold(part.previous or '', part.untold or '') }
     end
     -- 3. Not newer than the mark: what all nodes but one hear.
     local running = lock and lock.holder == by
-    return { now, '', 'taken', running and '1' or '0', unpack(flat) }
+    return { now, 'taken', running and '1' or '0', unpack(flat) }
   end
 
   -- 4. Too early by this server's clock.
-  if timed and now < ARGV[8] then return { now, '', 'early' } end
+  if timed and now < ARGV[8] then return { now, 'early' } end
   open = call('ZRANGE', KEYS[3], '0', '-1')
 
   -- 5. Not to be run. 6. Another run has the lock.
@@ -83,7 +86,7 @@ else
   if consumed == 'run' or consumed == 'run-or-consume' then
     if lock then
       if not (timed and now >= tick .. '000' and consumed == 'run-or-consume') then
-        return { now, '', 'held', tostring(call('PTTL', KEYS[1])), unpack(lock_flat) }
+        return { now, 'held', tostring(call('PTTL', KEYS[1])), unpack(lock_flat) }
       end
       consumed, blocked_by = 'skipped-overlap', lock.run
     else
@@ -103,12 +106,13 @@ else
     end
   end
   if consumed then
+    local how = blocked_by == '' and consumed or consumed .. ' ' .. blocked_by
     if timed then
-      call('HSET', KEYS[2], 'tick', tick, 'schedule', schedule, 'how', consumed,
-        'granted', '', 'blocked_by', blocked_by, 'holder', holder, 'run', run, 'node', ARGV[3],
-        'previous', previous, 'at', now, 'skew', ARGV[10], 'untold', untold)
+      call('HSET', KEYS[2], 'tick', tick, 'schedule', schedule, 'how', how, 'holder', holder,
+        'run', run, 'node', ARGV[3], 'previous', previous, 'at', now .. ' ' .. ARGV[10],
+        'untold', untold)
     end
-    return { now, '', 'consumed', consumed, blocked_by, previous, untold }
+    return { now, 'consumed', how, with_untold(previous, untold) }
   end
 
   -- 7. Granted. Microseconds of today are 16 digits and far below 2^53, so that adding one to
@@ -122,14 +126,14 @@ else
   end
   if timed then
     call('HSET', KEYS[2], 'token', token, 'tick', tick, 'schedule', schedule,
-      'how', 'granted', 'granted', token, 'blocked_by', '', 'holder', holder, 'run', run,
-      'node', ARGV[3], 'previous', previous, 'at', now, 'skew', ARGV[10])
+      'how', 'granted ' .. token, 'holder', holder, 'run', run, 'node', ARGV[3],
+      'previous', previous, 'at', now .. ' ' .. ARGV[10])
     -- What is untold goes on with the open run.
     if mark_untold then call('HDEL', KEYS[2], 'untold') end
   else
     call('HSET', KEYS[2], 'token', token)
   end
-  call('HSET', KEYS[1], 'holder', holder, 'run', run, 'node', ARGV[3], 'token', token,
+  call('HSET', KEYS[1], 'lease', token .. ' ' .. holder, 'run', run, 'node', ARGV[3],
     'previous', previous)
   call('PEXPIRE', KEYS[1], ARGV[7])
   local entry = token .. ' ' .. run .. ' ' .. ARGV[4]
@@ -138,11 +142,12 @@ else
 end
 
 -- What is untold is the second line of an open run.
-local reply = { now, '', 'granted', token, previous, untold }
+local reply = { now, 'granted', token, previous }
 for i = 1, #open do
   if open[i]:sub(1, 16) ~= token then
     reply[#reply + 1] = open[i]
   else
-    reply[6] = open[i]:match('\n(.*)$') or ''
+    untold = open[i]:match('\n(.*)$') or ''
   end
 end
+if untold ~= '' then reply[4] = with_untold(previous, untold) end

@@ -7,4 +7,5 @@
 -- fraction, which costs more than most commands.
 local call, KEYS, ARGV = redis.call, KEYS, ARGV
 local time = call('TIME')
-local now = ('000000000000' .. time[1]):sub(-12) .. ('000000' .. time[2]):sub(-6)
+local seconds = #time[1] == 10 and '00' .. time[1] or ('000000000000' .. time[1]):sub(-12)
+local now = seconds .. (#time[2] == 6 and time[2] or ('000000' .. time[2]):sub(-6))

@@ -7,7 +7,7 @@
 -- (ticks that did not run). A run keeps its place from its first record to its last. The newest come
 -- first, since a short set is one flat list that is gone through from its head: a place is a number
 -- of microseconds since 1970 below zero, that of a run which is stored with its grant its token, that
--- of others this server's clock, or one before the newest.
+-- of others this server's clock and a half, which is nobody's token, or what comes just before the newest.
 --
 -- keep is how many of a kind are kept, and max_age is milliseconds.
 --
@@ -81,11 +81,11 @@ local function history(running, runs, skipped, records, keep, max_age)
       end
     end
     if not place then
-      place = '-' .. now:sub(3)
+      place = '-' .. now:sub(3) .. '.5'
       for _, set in ipairs({ running, runs, skipped }) do
-        local newest = call('ZRANGE', set, '0', '0', 'WITHSCORES')[2]
-        if newest and tonumber(newest) <= tonumber(place) then
-          place = string.format('%.0f', tonumber(newest) - 1)
+        local newest = tonumber(call('ZRANGE', set, '0', '0', 'WITHSCORES')[2] or 1)
+        if newest <= tonumber(place) then
+          place = string.format('%.1f', math.floor(newest) - 0.5)
         end
       end
     end

@@ -40,3 +40,8 @@ local function untold_after(mark, ask, consumed, blocked_by)
   for _, entry in ipairs(kinds.p) do all[#all + 1] = entry end
   return table.concat(all, ';') .. ';'
 end
+
+-- The mark as it was, with what is untold.
+local function with_untold(previous, untold)
+  return untold == '' and previous or previous .. '\n' .. untold
+end

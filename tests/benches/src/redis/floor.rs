@@ -27,7 +27,7 @@ if mark[3] and mark[3] >= token then token = string.format('%d', mark[3] + 1) en
 local previous = (mark[1] or '') .. ' ' .. (mark[2] or '')
 redis.call('HSET', KEYS[2], 'tick', ARGV[1], 'schedule', ARGV[6], 'token', token, 'how', 'granted',
   'holder', ARGV[3], 'run', ARGV[4], 'node', ARGV[5], 'previous', previous, 'at', now)
-redis.call('HSET', KEYS[1], 'holder', ARGV[3], 'run', ARGV[4], 'node', ARGV[5], 'token', token,
+redis.call('HSET', KEYS[1], 'lease', token .. ' ' .. ARGV[3], 'run', ARGV[4], 'node', ARGV[5],
   'previous', previous)
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 redis.call('ZADD', KEYS[3], token, token .. ' ' .. ARGV[4] .. ' ' .. ARGV[1] .. ' ' .. ARGV[5])
@@ -46,7 +46,7 @@ const FINISH: &str = r"
 local time = redis.call('TIME')
 local now = time[1] .. ('000000' .. time[2]):sub(-6)
 local what = 'not-held'
-if redis.call('HGET', KEYS[1], 'holder') == ARGV[1] then
+if redis.call('HGET', KEYS[1], 'lease') == ARGV[2] .. ' ' .. ARGV[1] then
   redis.call('DEL', KEYS[1])
   what = 'released'
 end
