@@ -37,9 +37,9 @@ pub(crate) fn ask(script: &'static Script, keys: &Keys, request: &AcquireRequest
     };
     let node = json_text(request.node.as_str());
     let call = Call::new(script, keys, parts)
-        .arg(request.holder.as_str())
+        .text(request.holder.as_str())
         .arg(request.run_id)
-        .arg(request.node.as_str());
+        .text(request.node.as_str());
     let call = match request.occurrence {
         Some(tick) => call.arg(format_args!("{} {node}", tick.at())),
         None => call.arg(format_args!("{NONE} {node}")),
@@ -48,10 +48,10 @@ pub(crate) fn ask(script: &'static Script, keys: &Keys, request: &AcquireRequest
         .arg(request.fingerprint)
         .arg(milliseconds(request.ttl))
         .arg(format_args!("{:018}", earliest(request)))
-        .arg(intent);
+        .text(intent);
     let call = match request.skew {
         Some(skew) => call.arg(skew.as_nanos()),
-        None => call.arg(""),
+        None => call.text(""),
     };
     with_digits(call, request.after)
 }
@@ -60,21 +60,22 @@ pub(crate) fn ask(script: &'static Script, keys: &Keys, request: &AcquireRequest
 fn with_digits(call: Call, tick: Option<Occurrence>) -> Call {
     match tick {
         Some(tick) => call.arg(format_args!("{:015}", tick.as_millisecond())),
-        None => call.arg(""),
+        None => call.text(""),
     }
 }
 
 /// The first microsecond by the server's clock at which the tick is not too early.
-fn earliest(request: &AcquireRequest) -> u128 {
-    let tick = request.occurrence.map_or(0, Occurrence::as_millisecond);
-    let tick = u128::from(tick.unsigned_abs()) * 1_000_000;
-    tick.saturating_sub(request.max_ahead.as_nanos()).div_ceil(1_000)
+fn earliest(request: &AcquireRequest) -> u64 {
+    let tick = request.occurrence.map_or(0, Occurrence::as_millisecond).unsigned_abs();
+    let whole = u64::try_from(request.max_ahead.as_micros()).unwrap_or(u64::MAX);
+    tick.saturating_mul(1_000).saturating_sub(whole)
 }
 
 /// A time to live for the server: at least its smallest, and less than what it takes for an error.
-fn milliseconds(ttl: Duration) -> u128 {
-    const CENTURY: u128 = 100 * 366 * 24 * 60 * 60 * 1_000;
-    ttl.as_nanos().div_ceil(1_000_000).clamp(1, CENTURY)
+fn milliseconds(ttl: Duration) -> u64 {
+    const CENTURY: u64 = 100 * 366 * 24 * 60 * 60 * 1_000;
+    let whole = ttl.as_secs().saturating_mul(1_000);
+    whole.saturating_add(ttl.subsec_nanos().div_ceil(1_000_000).into()).clamp(1, CENTURY)
 }
 
 pub(crate) fn renew(keys: &Keys, lease: &Lease, ttl: Duration) -> Call {
@@ -104,7 +105,7 @@ pub(crate) fn force_release(keys: &Keys, clear: Clear) -> Call {
         Clear::Lock => "lock",
         Clear::LockAndMark => "lock-and-mark",
     };
-    Call::new(&script::FORCE_RELEASE, keys, &[Part::Lock, Part::Mark]).arg(what)
+    Call::new(&script::FORCE_RELEASE, keys, &[Part::Lock, Part::Mark]).text(what)
 }
 
 /// What was answered to an `acquire` or `begin`, and why a record was not stored.
@@ -146,9 +147,8 @@ pub(crate) fn acquisition(
 }
 
 fn too_early_by(request: &AcquireRequest, clock: Timestamp) -> Duration {
-    let now = u128::try_from(clock.as_microsecond()).unwrap_or(0);
-    let left = earliest(request).saturating_sub(now);
-    Duration::from_micros(u64::try_from(left).unwrap_or(u64::MAX))
+    let now = u64::try_from(clock.as_microsecond()).unwrap_or(0);
+    Duration::from_micros(earliest(request).saturating_sub(now))
 }
 
 fn lease(request: &AcquireRequest, token: FencingToken) -> Lease {

@@ -52,11 +52,12 @@ impl Origin {
             Self::Cluster(client) => return Ok(Arc::new(client.get_async_connection().await?)),
             _ => {}
         }
-        // Tries are this crate's own: those of the driver wait longer than a tick can.
+        // Tries are this crate's own: those of the driver wait longer than a tick can. So are the
+        // deadlines of calls: a second timer would tell nothing more.
         let config = ConnectionManagerConfig::new()
             .set_number_of_retries(0)
             .set_connection_timeout(Some(timeouts.connect))
-            .set_response_timeout(Some(timeouts.operation));
+            .set_response_timeout(None);
         let client = self.client().await?;
         Ok(Arc::new(ConnectionManager::new_lazy_with_config(client, config)?))
     }

@@ -65,6 +65,12 @@ impl Call {
         parts.iter().fold(call, |call, part| call.arg(keys.key(*part)))
     }
 
+    /// A text as it is, which costs less than one that is to be made.
+    pub(crate) fn text(mut self, text: &str) -> Self {
+        self.by_hash.arg(text);
+        self
+    }
+
     pub(crate) fn arg(mut self, argument: impl Display) -> Self {
         self.by_hash.write_arg_fmt(argument);
         self

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue};
+use redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, IntoConnectionInfo};
 use tidelock_tests::servers::RedisServer;
 
 use crate::load::{PATIENCE, Server};
@@ -58,9 +58,11 @@ impl Redis {
     }
 }
 
-/// A connection as an application has it, but patient: the machine may have much else to do.
+/// A connection with the settings that ours has, and patient: the machine may have much else to do.
 pub(crate) async fn connect(url: &str) -> MultiplexedConnection {
-    let client = Client::open(url).expect("an address");
+    let info = url.into_connection_info().expect("an address");
+    let tcp = info.tcp_settings().clone().set_nodelay(true);
+    let client = Client::open(info.set_tcp_settings(tcp)).expect("an address");
     let config = AsyncConnectionConfig::new()
         .set_connection_timeout(Some(PATIENCE))
         .set_response_timeout(Some(PATIENCE));
