@@ -19,7 +19,7 @@ use crate::moment::Moment;
 use crate::records::Running;
 use crate::reply::{Found, Reply};
 use crate::state::{self, Says, State, look, newest_marks, open_runs};
-use crate::text;
+use crate::text::{self, Marked};
 
 /// How often a request is sent anew when the state changed under it, or its lease was gone.
 pub(crate) const TRIES: u32 = 4;
@@ -148,7 +148,11 @@ impl Ask<'_> {
         sent: Moment,
         record: Option<Running>,
     ) -> (Result<Reply, Failure>, Option<Result<(), Failure>>) {
-        let taking = self.send(Repeat::Never, self.taking(lease.id, record));
+        let taking = async {
+            let make = || self.taking(lease.id, record);
+            let response = self.backend.wire.made_txn(self.operation, Repeat::Never, make).await?;
+            Ok(Reply::new(self.operation, &response))
+        };
         if lease.is_fresh(self.request.ttl, sent) {
             return (taking.await, None);
         }
@@ -203,10 +207,13 @@ impl Ask<'_> {
         let token = FencingToken::new(reply.revision);
         let Lent { lease, .. } = loan.lend(token, None);
         let found = reply.found()?;
-        let marks = state::marks(&request.key, &found);
-        let mut abandoned = state::open(&request.key, &reply.found()?, &marks);
+        let open = reply.found()?;
+        // Mostly there is none, and the older marks tell nothing.
+        let needed = if open.entries.is_empty() { 1 } else { usize::MAX };
+        let marks = state::marks(&request.key, &found, needed);
+        let mut abandoned = state::open(&request.key, &open, &marks);
         abandoned.retain(|run| run.run_id != request.run_id);
-        let previous = self.previous(&found);
+        let previous = self.previous(&found, &marks);
         let before = text::before(&marks, request.occurrence, reply.revision);
         let untold = Untold::after(request, before, None);
         self.backend.leases.lend(&request.holder, Lent { lease, token, previous });
@@ -238,9 +245,12 @@ impl Ask<'_> {
     }
 
     /// The mark as it was; a manual run passes over no ticks.
-    pub(crate) fn previous(&self, marks: &Found) -> Option<MarkPoint> {
-        let newest = marks.entries.first().filter(|_| self.request.occurrence.is_some());
-        newest.and_then(state::point)
+    pub(crate) fn previous(&self, found: &Found, marks: &[Marked]) -> Option<MarkPoint> {
+        let newest = found.entries.first().filter(|_| self.request.occurrence.is_some())?;
+        match marks.first() {
+            Some(read) if read.at == newest.changed => Some(read.mark.point),
+            _ => state::point(newest),
+        }
     }
 
     pub(crate) fn restless(&self) -> BackendError {

@@ -33,9 +33,20 @@ impl Wire {
         repeat: Repeat,
         txn: Txn,
     ) -> Result<TxnResponse, Failure> {
+        self.made_txn(operation, repeat, || txn.clone()).await
+    }
+
+    /// The same, made anew each time that it is sent: mostly once, and then a copy to keep would
+    /// cost as much as it does itself.
+    pub(crate) async fn made_txn(
+        &self,
+        operation: &'static str,
+        repeat: Repeat,
+        make: impl Fn() -> Txn + Send + Sync,
+    ) -> Result<TxnResponse, Failure> {
         self.call(operation, self.timeouts.operation, repeat, |client| {
             let mut kv = client.kv_client().max_decoding_message_size(LARGEST_ANSWER);
-            let txn = txn.clone();
+            let txn = make();
             async move { kv.txn(txn).await }
         })
         .await

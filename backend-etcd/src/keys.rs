@@ -1,5 +1,7 @@
 //! The names of a job's keys.
 
+use std::fmt::Write;
+
 use etcd_client::{Compare, CompareOp};
 use tidelock::{BackendError, JobId, MAX_ID_BYTES, Occurrence, RunId};
 
@@ -47,6 +49,9 @@ impl Namespace {
 
 /// A slash would look like the end of the name.
 fn encode(text: &str, out: &mut String) {
+    if !text.contains(['%', '/']) {
+        return out.push_str(text);
+    }
     for character in text.chars() {
         match character {
             '%' => out.push_str("%25"),
@@ -88,27 +93,39 @@ impl Part {
 
 impl Keys {
     pub(crate) fn lock(&self) -> String {
-        format!("{}lock", self.prefix)
+        self.with("lock", 0)
     }
 
     /// Its last change was the newest grant.
     pub(crate) fn token(&self) -> String {
-        format!("{}token", self.prefix)
+        self.with("token", 0)
     }
 
     /// A tick in a fixed width, so that keys sort as ticks do.
     pub(crate) fn mark(&self, tick: Occurrence) -> String {
-        format!("{}{:015}", self.all(Part::Marks), tick.as_millisecond())
+        let mut key = self.with(Part::Marks.as_str(), 15);
+        let _ = write!(key, "{:015}", tick.as_millisecond()); // into a String it never fails
+        key
     }
 
     /// A run's key in one of the parts.
     pub(crate) fn run(&self, part: Part, run: RunId) -> String {
-        format!("{}{run}", self.all(part))
+        let mut key = self.with(part.as_str(), 32);
+        let _ = write!(key, "{run}");
+        key
     }
 
     /// What all keys of the part begin with.
     pub(crate) fn all(&self, part: Part) -> String {
-        format!("{}{}", self.prefix, part.as_str())
+        self.with(part.as_str(), 0)
+    }
+
+    /// A key below the prefix, with room for so many bytes more.
+    fn with(&self, part: &str, room: usize) -> String {
+        let mut key = String::with_capacity(self.prefix.len() + part.len() + room);
+        key.push_str(&self.prefix);
+        key.push_str(part);
+        key
     }
 
     /// The first key behind those of the part.

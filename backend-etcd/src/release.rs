@@ -97,20 +97,19 @@ impl EtcdBackend {
         lease: &Lease,
         done: &Record,
     ) -> Result<bool, Failure> {
-        let (untouched, store) = store_end(keys, done, self.now_ms(), lease);
-        let mut then = self.releasing(keys, lease);
-        then.push(store);
-        let writes = then.len();
-        then.push(count(keys, Part::Runs));
-        let [held, since] = is_of(keys, lease);
-        let txn = Txn::new().when([held, since, untouched]).and_then(then);
-        let response = self.wire.txn(operation, Repeat::Safe, txn).await?;
+        let make = || {
+            let (untouched, store) = store_end(keys, done, self.now_ms(), lease);
+            let [held, since] = is_of(keys, lease);
+            let mut then = vec![count(keys, Part::Runs), store];
+            then.extend(self.releasing(keys, lease));
+            Txn::new().when([held, since, untouched]).and_then(then)
+        };
+        let response = self.wire.made_txn(operation, Repeat::Safe, make).await?;
         let mut reply = Reply::new(operation, &response);
         if !reply.succeeded {
             return Ok(false);
         }
         self.leases.take_back(&lease.holder, lease.token);
-        reply.pass(writes);
         let count = reply.found().map_err(as_failure)?.count;
         self.tidy(&done.job, Part::Runs, count).await;
         Ok(true)

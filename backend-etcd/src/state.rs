@@ -84,7 +84,7 @@ impl State {
         let found = reply.found()?;
         let mark = mark(key, &found, reply)?;
         let marked = found.entries.first().map_or(0, |entry| entry.changed);
-        let marks = marks(key, &found);
+        let marks = marks(key, &found, usize::MAX);
         let open = open(key, &reply.found()?, &marks);
         Ok(Self { lock, mark, marked, marks, open })
     }
@@ -164,13 +164,13 @@ pub(crate) fn point(entry: &Entry) -> Option<MarkPoint> {
     point
 }
 
-/// All that can be read of the ticks taken, newest first.
-pub(crate) fn marks(key: &LockKey, found: &Found) -> Vec<Marked> {
+/// What can be read of the ticks taken, newest first, up to so many.
+pub(crate) fn marks(key: &LockKey, found: &Found, limit: usize) -> Vec<Marked> {
     let read = |entry: &Entry| {
         let mark = text::read_mark(key, entry, None)?;
         Some(Marked { mark, at: entry.changed })
     };
-    found.entries.iter().filter_map(read).collect()
+    found.entries.iter().filter_map(read).take(limit).collect()
 }
 
 /// The open runs. What is none tells of no run that could be closed, and stands in the way of none:

@@ -7,11 +7,15 @@ use tokio::select;
 use tokio::time::{Instant, sleep_until};
 
 use crate::error::Reach;
-use crate::leases::Leases;
+use crate::leases::{EtcdLease, Leases};
 use crate::moment::Moment;
 
 /// For so long after it was last lent a lease is kept alive in the pool.
 const LINGER: Duration = Duration::from_secs(300);
+
+/// At which part of its life it is kept alive. One that is lent is looked at anyway, and one that
+/// cannot be kept alive in what is left is not worth more than a new one.
+const KEPT_AT: f64 = 0.6;
 
 /// Lets another task take over where this one ends with its runtime.
 struct Watch {
@@ -38,14 +42,15 @@ pub(crate) async fn keep_warm(leases: Weak<Leases>) {
             let now = Moment::now();
             pool.idle.retain(|idle| idle.lease.is_usable(now));
             let warm = pool.idle.iter().filter(|idle| now.at - idle.used < LINGER);
-            let next = warm.min_by_key(|idle| idle.lease.sent.at + idle.lease.life() / 3);
+            let due = |lease: &EtcdLease| lease.sent.at + lease.life().mul_f64(KEPT_AT);
+            let next = warm.min_by_key(|idle| due(&idle.lease));
             let Some(next) = next else {
                 // Within the same lock as the look: what comes back from now on starts another.
                 pool.warming = false;
                 watch.over = true;
                 return None;
             };
-            let at = next.lease.sent.at + next.lease.life() / 3;
+            let at = due(&next.lease);
             Some((leases.wire.clone(), leases.bell.clone(), next.lease.id, at))
         }) else {
             return;
