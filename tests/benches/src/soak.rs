@@ -68,6 +68,7 @@ async fn soak(seconds: u64) -> Vec<Sample> {
     let node = Scheduler::builder(backend).start().await.expect("a scheduler");
     let (runs, mut names) = (Arc::new(AtomicU64::new(0)), VecDeque::new());
     let (mut next, mut samples, begun) = (0, Vec::new(), Instant::now());
+    let mut memory = f64::INFINITY;
     println!("| second | memory, KiB | tasks | runs | CPU, % of a core | Redis, KiB |");
     println!("|-------:|------------:|------:|-----:|-----------------:|-----------:|");
     for second in 0..=seconds {
@@ -83,12 +84,15 @@ async fn soak(seconds: u64) -> Vec<Sample> {
             node.add(job(&name, &runs)).expect("a new job");
             names.push_back(name);
         }
-        // Half a second after the ticks, when there is nothing to do: what stays is what is counted.
+        // Half a second after the ticks, when there is nothing to do, and the least since the line
+        // before: what stays is what is counted.
         sleep_until(begun + Duration::from_secs(second)).await;
         between_ticks().await;
+        memory = resident().min(memory);
         let every = if second <= 60 { 10 } else { 60 };
         if second % every == 0 {
-            samples.push(sample(second, &redis, &runs).await);
+            samples.push(sample(second, memory, &redis, &runs).await);
+            memory = f64::INFINITY;
             if let Some(sample) = samples.last() {
                 sample.print();
             }
@@ -116,12 +120,12 @@ async fn between_ticks() {
     tokio::time::sleep(Duration::from_millis(wait)).await;
 }
 
-async fn sample(second: u64, redis: &Redis, runs: &AtomicU64) -> Sample {
+async fn sample(second: u64, memory: f64, redis: &Redis, runs: &AtomicU64) -> Sample {
     #[expect(clippy::cast_precision_loss, reason = "small")]
     let tasks = Handle::current().metrics().num_alive_tasks() as f64;
     Sample {
         second,
-        memory: resident(),
+        memory,
         tasks,
         runs: runs.load(Ordering::Relaxed),
         cpu: ProcessTime::now().as_duration().as_secs_f64(),

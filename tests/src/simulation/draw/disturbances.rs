@@ -7,6 +7,9 @@ use super::{chance, one_of};
 use crate::simulation::disturbance::{Disturbance, Planned};
 use crate::simulation::plan::{JobPlan, NodePlan};
 
+/// A call is given up after two seconds, or a sixth of the lock's life.
+const LONGEST_ANSWER_MS: u64 = 1_950;
+
 pub(super) fn draw(
     random: &mut StdRng,
     nodes: &[NodePlan],
@@ -33,18 +36,39 @@ pub(super) fn draw(
     }
     for _ in 0..random.random_range(0..6) {
         let at = random.random_range(0..heal_at.max(1));
-        all.extend(at_the_limit(random, nodes, jobs, at));
+        all.extend(at_the_limit(random, nodes, jobs, at, 80));
     }
     all.sort_by_key(|planned| planned.at);
     all
 }
 
-/// Answers that come as late as they may, and then none: a lease has to be given up in time.
+/// More of the rarest: a renewal that is answered so late that its lock would outlive its lease if it
+/// counted from the answer, and no other renewal.
+pub(super) fn late_renewals(
+    random: &mut StdRng,
+    all: &mut Vec<Planned>,
+    nodes: &[NodePlan],
+    jobs: &[JobPlan],
+    heal_at: u64,
+) {
+    // A longer lock's calls are given up before their answers are that late.
+    let short = |job: &&JobPlan| job.lock_ttl_ms() <= LONGEST_ANSWER_MS * 6;
+    let short: Vec<JobPlan> = jobs.iter().filter(short).cloned().collect();
+    for _ in 0..random.random_range(0..12) {
+        let at = random.random_range(0..heal_at.max(1));
+        all.extend(at_the_limit(random, nodes, &short, at, 140));
+    }
+    all.sort_by_key(|planned| planned.at);
+}
+
+/// Answers that come as late as they may (from `least` thousandths of the lock's life on), and then
+/// none: a lease has to be given up in time.
 fn at_the_limit(
     random: &mut StdRng,
     nodes: &[NodePlan],
     jobs: &[JobPlan],
     at: u64,
+    least: u64,
 ) -> Vec<Planned> {
     let node = random.random_range(0..nodes.len().max(1));
     let job = random.random_range(0..jobs.len().max(1));
@@ -53,8 +77,7 @@ fn at_the_limit(
         return Vec::new();
     }
     let ttl = job.lock_ttl_ms();
-    // A call is given up after a sixth of the TTL, or two seconds.
-    let by_ms = (ttl * random.random_range(80..165) / 1_000).min(1_950);
+    let by_ms = (ttl * random.random_range(least..165) / 1_000).min(LONGEST_ANSWER_MS);
     let for_ms = random.random_range(ttl / 2..ttl * 2);
     let slow = Disturbance::Slow { node, by_ms, for_ms };
     let cut = Disturbance::Cut { node, for_ms: ttl * 2, silent: random.random() };

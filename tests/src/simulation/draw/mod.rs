@@ -83,6 +83,7 @@ pub fn draw(seed: u64, size: Size) -> Plan {
         jobs::edit(random, &mut jobs, &place, end_at);
     }
     operators::draw(random, &mut disturbances, &nodes, &jobs, heal_at);
+    disturbances::late_renewals(random, &mut disturbances, &nodes, &jobs, heal_at);
     Plan {
         seed,
         start: place.start,
