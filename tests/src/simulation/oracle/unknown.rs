@@ -6,6 +6,12 @@ use crate::simulation::event::{Answered, Ask, Life};
 /// How long a node needs to store a record, when nothing is in its way.
 const TO_SAVE_US: u64 = 15_000_000;
 
+/// On such a way to the store records may come faster than they are saved, when some wait.
+const SLOW_MS: u64 = 300;
+
+/// How long before a moment what waits then may have begun to wait.
+const BACKLOG_US: u64 = 70_000_000;
+
 /// Whether somebody has to have told of the ticks that did not run by a move of the mark.
 ///
 /// Its node has, if it heard of it and lived on. Otherwise what is untold stays at the backend, and
@@ -40,9 +46,14 @@ fn tells(story: &Story<'_>, life: Life, heard: u64) -> bool {
     match (told.shut_down(), told.killed) {
         // An end in good order: nothing was left unsaved.
         (Some((_, 0)), _) if !told.dropped => true,
-        (_, Some(killed)) => {
-            let bad = story.plan.nodes[told.seat].network.is_bad();
-            !bad && heard + TO_SAVE_US < killed && story.is_well(life, heard, killed)
+        (end, Some(killed)) => {
+            let network = &story.plan.nodes[told.seat].network;
+            // Records of a job are saved one after the other: those that waited come before it.
+            let waits = end.map_or(0, |(_, unsaved)| unsaved as u64 * network.latency_ms * 4_000);
+            let before = if network.latency_ms < SLOW_MS { 0 } else { BACKLOG_US };
+            !network.is_bad()
+                && heard + TO_SAVE_US + waits < killed
+                && story.is_well(life, heard.saturating_sub(before), killed)
         }
         _ => false,
     }
