@@ -36,11 +36,12 @@ fn five_hundred_fleets_that_are_never_the_same_keep_the_promise() {
 }
 
 /// A job that waited for the release of its own last run long after an outage, a shutdown that
-/// passed over a record, a tick that was too late by one node's clock alone, and records that waited
-/// for others on a slow way when their node was shut down.
+/// passed over a record, a tick that was too late by one node's clock alone, records that waited for
+/// others on a slow way when their node was shut down, and ticks that waited for a place while their
+/// job was taken out and put back.
 #[test]
 fn fleets_that_went_wrong_once_keep_the_promise() {
-    for seed in [7_033_498, 7_087_529, 8_067_860, 10_063_231] {
+    for seed in [7_033_498, 7_087_529, 8_067_860, 10_063_231, 10_003_957, 10_199_849] {
         all_is_kept(seed, 1);
     }
 }
