@@ -77,6 +77,8 @@ pub(crate) enum Part {
     Runs,
     Skipped,
     Records,
+    /// What preflight tries commands on: no part of any job.
+    Probe,
 }
 
 impl Part {
@@ -91,6 +93,7 @@ impl Part {
             Self::Runs => "runs",
             Self::Skipped => "skipped",
             Self::Records => "records",
+            Self::Probe => "probe",
         }
     }
 }

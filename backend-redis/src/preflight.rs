@@ -77,7 +77,7 @@ impl RedisBackend {
     /// Tries what the scripts do, on a key of which nothing stays.
     async fn judge_permissions(&self, preflight: &mut Preflight) -> Result<(), BackendError> {
         let probe = JobId::new(PREFLIGHT).map_err(|_| malformed(PREFLIGHT, "no job id"))?;
-        let call = Call::new(&script::PROBE, &self.namespace.of(&probe), &[Part::Lock]);
+        let call = Call::new(&script::PROBE, &self.namespace.of(&probe), &[Part::Probe]);
         let told = match self.wire.run(&call, self.timeouts.operation).await {
             Ok(mut reply) => reply.texts()?,
             // Whoever is asked for its place may be away: it was not by the first probe.

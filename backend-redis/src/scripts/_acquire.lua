@@ -42,7 +42,7 @@ local mark_was = ''
 if mark_tick then
   mark_was = mark_tick .. ' ' .. (mark_schedule or '')
   if #mark_tick ~= 15 or #mark_was ~= 32
-      or not (mark_was .. (mark_token or '')):find('^%d+ %x+$') then
+      or not ((mark_token or '') .. mark_was):find('^%d+ %x+$') then
     return redis.error_reply('TIDELOCK the mark makes no sense')
   end
 end

@@ -44,6 +44,7 @@ async fn an_ask_that_meets_what_makes_no_sense_changes_nothing() {
         ("mark", MARK.replace("schedule 0000000000000001", "schedule ")),
         ("mark", MARK.replace("tick 000000000000001", "tick 00000000000000x")),
         ("mark", format!("{MARK} token x")),
+        ("mark", format!("{MARK} token 1e00000000000005")),
         ("mark", format!("{MARK} token 9007199254740991")),
     ] {
         let (backend, mut admin, prefix) = bench().await;

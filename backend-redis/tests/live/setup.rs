@@ -1,6 +1,6 @@
 //! What preflight finds.
 
-use tidelock::{ErrorKind, LockKey};
+use tidelock::{ErrorKind, LockBackend, LockKey};
 use tidelock_redis::Severity;
 use tidelock_tests::servers::{Proxy, RedisServer, RedisSettings, Way};
 
@@ -121,4 +121,14 @@ async fn a_replica_is_refused_with_a_word_about_where_to_go() {
     let replica = RedisServer::start(RedisSettings::new().with("replicaof", &of));
     let told = fresh().connect(&replica.url()).await.unwrap_err().to_string();
     assert!(told.contains("read-only replica: connect to its primary"), "{told}");
+}
+
+/// A job may have any name, that of the look as well.
+#[tokio::test]
+async fn a_look_at_the_server_takes_no_jobs_lock() {
+    let backend = at(&RedisServer::shared_here().url());
+    let grant = granted(&backend, &ask("preflight", 1)).await;
+    let _ = backend.preflight().await.unwrap();
+    let state = backend.inspect(&LockKey::of(&job("preflight"))).await.unwrap().value;
+    assert_eq!(state.held.map(|held| held.holder), Some(grant.lease.holder));
 }
