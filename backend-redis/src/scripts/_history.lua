@@ -7,7 +7,8 @@
 -- (ticks that did not run). A run keeps its place from its first record to its last. The newest come
 -- first, since a short set is one flat list that is gone through from its head: a place is a number
 -- of microseconds since 1970 below zero, that of a run which is stored with its grant its token, that
--- of others this server's clock and a half, which is nobody's token, or what comes just before the newest.
+-- of others this server's clock and a half, which is nobody's token, or what comes just before the
+-- newest.
 --
 -- keep is how many of a kind are kept, and max_age is milliseconds.
 --
